@@ -105,7 +105,10 @@ package final class DocumentStore {
   /// - Returns: True if it was stored.
   @discardableResult
   package func set(_ document: Document, if accepts: (Head?) throws -> Bool) throws -> Bool {
-    try database.transaction("Store document") {
+    assert(!document.isUnknown, "nothing is known of \(document.key), and it is stored")
+    assert(!document.hasLocalMutations, "\(document.key) is stored with writes that are not acknowledged")
+    assert(document.isFound || document.fields.isEmpty, "\(document.key) does not exist, and has fields")
+    return try database.transaction("Store document") {
       let path = document.key.collectionPath
       if let collection = try number(of: path), let head = try head(of: document.key, in: path, number: collection) {
         guard try accepts(head) else { return false }
@@ -149,6 +152,7 @@ package final class DocumentStore {
   }
 
   private func update(_ document: Document, at place: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "\(document.key) changes outside of a write transaction")
     let statement = try database.prepare(SQL.update)
     try statement.bind(1, place)
     try StoredDocument.bind(document, to: statement, from: 2)
@@ -159,6 +163,9 @@ package final class DocumentStore {
   }
 
   private func insert(_ document: Document, into collection: Int64) throws(StoreError) -> Int64 {
+    assert(database.isInWriteTransaction, "\(document.key) is added outside of a write transaction")
+    assert(
+      Place.isCollection(collection), "\(document.key) is added to collection \(collection), which there cannot be")
     let place = try nextPlace(in: collection)
     let statement = try database.prepare(SQL.insert)
     try statement.bind(1, place)
@@ -210,7 +217,10 @@ package final class DocumentStore {
   /// Behind every document of the collection.
   private func nextPlace(in collection: Int64) throws(StoreError) -> Int64 {
     // Set when this transaction has used the collection last; then no other connection can have added to it.
-    if let latest, latest.number == collection, let place = latest.nextPlace { return place }
+    if let latest, latest.number == collection, let place = latest.nextPlace {
+      assert(latest.transaction == database.transactionNumber, "a place of an earlier transaction is used again")
+      return place
+    }
     let statement = try database.prepare(
       "SELECT coalesce(max(place), ?1) + 1 FROM documents WHERE place BETWEEN ?1 AND ?2")
     try statement.bind(1, Place.first(in: collection))
@@ -252,6 +262,7 @@ package final class DocumentStore {
   }
 
   private func remember(_ path: ResourcePath, _ number: Int64) {
+    assert(Place.isCollection(number), "\(path) is remembered under \(number), which is no number of a collection")
     latest = database.isInTransaction ? (database.transactionNumber, path, number, nil) : nil
   }
 
@@ -267,6 +278,7 @@ package final class DocumentStore {
 
   /// Collections without documents are not kept, so that the list of collections is never longer than it needs to be.
   private func removeCollection(_ number: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "a collection is removed outside of a write transaction")
     latest = nil
     try database.update("DELETE FROM collections WHERE number = ?", .integer(number))
   }

@@ -72,6 +72,11 @@ extension IndexTable {
   }
 
   private func fill(_ indexes: [StoredIndex], group: String, _ limits: FillLimits) throws {
+    assert(
+      indexes.allSatisfy { $0.definition.collectionGroup == group }, "an index of another group than \(group) is filled"
+    )
+    assert(
+      indexes.allSatisfy { $0.filledThrough != StoredIndex.complete }, "an index is filled that holds all documents")
     let mark = indexes.map(\.filledThrough).min() ?? StoredIndex.complete
     var entries: [[(key: [UInt8], collection: Int64, place: Int64)]] = indexes.map { _ in [] }
     var writers = indexes.map(IndexKeys.init)

@@ -37,6 +37,7 @@ extension IndexTable {
   func change(
     _ key: DocumentKey, at place: Int64, in collection: Int64, from before: Contents, to after: Contents
   ) throws(StoreError) {
+    assert(database.isInWriteTransaction, "the entries of \(key) change outside of a write transaction")
     let identity = IndexKeys.identity(of: place)
     for index in try indexes(of: key.collectionGroup) where index.filledThrough >= place {
       var keys = IndexKeys(index)
@@ -44,6 +45,8 @@ extension IndexTable {
       let new = after.fields.map { keys.keys(of: $0, key, identity: identity) } ?? []
       if old == new { continue }
       let (oldKeys, newKeys) = (Set(old), Set(new))
+      assert(
+        oldKeys.count == old.count && newKeys.count == new.count, "index \(index.number) has a key of \(key) twice")
       let number = index.entryCollection(of: collection)
       for key in old where !newKeys.contains(key) { try delete(key, of: index.number, in: number) }
       for key in new where !oldKeys.contains(key) { try insert(key, place, of: index.number, in: number) }
@@ -51,6 +54,8 @@ extension IndexTable {
   }
 
   func insert(_ key: [UInt8], _ place: Int64, of number: Int64, in collection: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "an entry is added outside of a write transaction")
+    assert(!key.isEmpty && key.count <= IndexKeys.maximumBytes, "an entry has a key of \(key.count) bytes")
     let statement = try database.prepare(SQL.insert)
     try statement.bind(1, number)
     try statement.bind(2, collection)
@@ -76,6 +81,7 @@ extension IndexTable {
 
   /// Enters a document with pending writes as their owner sees it, in place of what was entered for it before.
   package func setLocal(_ document: Document, owner: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "local entries change outside of a write transaction")
     let indexes = try indexes(of: document.key.collectionGroup)
     guard !indexes.isEmpty else { return }
     try deleteLocal(document.key, owner: owner)
@@ -102,6 +108,7 @@ extension IndexTable {
   }
 
   private func deleteLocal(_ key: DocumentKey, owner: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "local entries are removed outside of a write transaction")
     let statement = try database.prepare(SQL.deleteLocal)
     try statement.bind(1, owner)
     try statement.bind(2, key.collectionPath.canonicalString)
@@ -167,6 +174,7 @@ struct IndexRange: Equatable, Sendable {
   static let withoutValues = IndexRange(prefix: [IndexKeys.withoutValues])
 
   var isEmpty: Bool {
+    assert(!start.isEmpty, "a range of an index begins before all keys")
     guard let end else { return false }
     return !start.lexicographicallyPrecedes(end)
   }

@@ -200,6 +200,8 @@ package final class IndexTable {
   }
 
   private func insert(_ definition: IndexDefinition, origin: IndexOrigin) throws(StoreError) -> Int64 {
+    assert(database.isInWriteTransaction, "an index is added outside of a write transaction")
+    assert(!definition.fields.isEmpty, "an index without fields is added")
     let insert = try database.prepare(
       """
       INSERT INTO index_definitions
@@ -265,6 +267,7 @@ package final class IndexTable {
   }
 
   private func setMark(_ column: String, _ mark: Int64, _ number: Int64) throws(StoreError) {
+    assert(database.isInWriteTransaction, "a mark of an index changes outside of a write transaction")
     try database.update(
       "UPDATE index_definitions SET \(column) = ?2 WHERE number = ?1", .integer(number), .integer(mark))
     forget()

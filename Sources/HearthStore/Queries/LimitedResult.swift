@@ -129,6 +129,7 @@ struct LimitedResult {
   }
 
   private mutating func cut(to limit: Int) {
+    assert(limit >= 0, "a result is cut to \(limit) documents")
     gathered.sort { query.compare($0, $1) == .ascending }
     let count = min(limit, countWithinBytes())
     guard gathered.count > count else { return }
@@ -138,6 +139,7 @@ struct LimitedResult {
       gathered.removeFirst(gathered.count - count)
     }
     if bounds != nil { gatheredBytes = gathered.reduce(0) { $0 + $1.fields.bytes.count } }
+    assert(gathered.count == count, "\(gathered.count) documents are left of a result that was cut to \(count)")
     edge = query.edge(first: gathered.first, last: gathered.last)
   }
 

@@ -407,6 +407,9 @@ package final class Database {
 
   package var isInTransaction: Bool { current != nil }
 
+  /// True while a transaction runs that may write. Outside of one, each statement is committed by itself.
+  package var isInWriteTransaction: Bool { current?.isWrite ?? false }
+
   /// Executes `body` as one unit: all its changes are committed together, or, when it or the commit throws, none is kept.
   ///
   /// The write lock is taken at once, so that what `body` reads cannot be changed by another process before it writes. A
@@ -453,6 +456,7 @@ package final class Database {
   }
 
   private func join<T>(_ body: () throws -> T) throws -> T {
+    assert(current?.isWrite == true, "a part of a write transaction runs outside of one")
     do {
       return try body()
     } catch {
@@ -463,6 +467,7 @@ package final class Database {
 
   private func run<T>(_ name: String, isWrite: Bool, begin: String, _ body: () throws -> T) throws -> T {
     if let injectFailure, let error = injectFailure(.transaction(name)) { throw error }
+    assert(current == nil, "\(name) begins inside a transaction, as an outermost one")
     try control(begin)
     transactionNumber &+= 1
     current = RunningTransaction(name: name, isWrite: isWrite)

@@ -19,12 +19,16 @@ package final class SortBudget: Sendable {
     used.withLock { used in
       guard held + bytes <= (maximumBytes - (used - held)) / 2 else { return false }
       used += bytes
+      assert(used <= maximumBytes, "\(used) bytes were taken of \(maximumBytes)")
       return true
     }
   }
 
   fileprivate func giveBack(_ bytes: Int) {
-    used.withLock { $0 -= bytes }
+    used.withLock { used in
+      assert(bytes >= 0 && bytes <= used, "\(bytes) bytes are given back of \(used) that were taken")
+      used -= bytes
+    }
   }
 }
 

@@ -86,6 +86,7 @@ struct SortKeyList {
     guard entries.count > limit else { return }
     let surplus = entries.count - limit
     if keepsLast { entries.removeFirst(surplus) } else { entries.removeLast(surplus) }
+    assert(entries.count == limit, "\(entries.count) keys are left of a list that was cut to \(limit)")
     edge = keepsLast ? entries.first : entries.last
     chargedBytes = entries.reduce(0) { $0 + $1.chargedBytes }
   }
