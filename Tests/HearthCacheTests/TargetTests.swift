@@ -245,4 +245,25 @@ struct TargetTests {
     try cache.restart()
     #expect(try cache.store.allocateTarget(collection("attics").target).sequenceNumber > released)
   }
+
+  @Test(
+    "a row that has become another target's while the target is in use is damage, and nothing that memory has changes")
+  func replacedRow() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    let store = cache.store
+    let target = try store.allocateTarget(rooms).targetID
+    let other = try store.allocateTarget(collection("halls").target).targetID
+    try store.releaseTarget(other)
+    let row = "(SELECT target FROM cache_targets WHERE target_id = \(other))"
+    try cache.database.execute("UPDATE cache_targets SET target = \(row) WHERE target_id = \(target)")
+    #expect {
+      _ = try store.adoptTarget(target)
+    } throws: { error in
+      if case CacheError.corruptRecord("cache_targets", "\(target)", _) = error { true } else { false }
+    }
+    #expect(throws: CacheError.self) { try store.readActiveTargetsAgain() }
+    #expect(store.state.targets[target]?.data.target == rooms)
+    #expect(store.state.targetIDs == [rooms: target])
+  }
 }

@@ -59,12 +59,14 @@ struct ClientTable {
   }
 
   func setLease(number: Int64, holder: ClientID, heir: ClientID, _ state: OnlineState) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "UPDATE cache_sharing SET lease_number = ?, lease_holder = ?, lease_heir = ?, online_state = ?",
       .integer(number), .integer(holder), .integer(heir), .integer(state.rawValue))
   }
 
   func setTrimmed(through number: Int64) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("UPDATE cache_sharing SET trimmed_through = max(trimmed_through, ?)", .integer(number))
   }
 
@@ -79,6 +81,7 @@ struct ClientTable {
   }
 
   func setBackend(_ backend: String) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("UPDATE cache_sharing SET backend = ?", .text(backend))
   }
 
@@ -86,6 +89,7 @@ struct ClientTable {
 
   /// - Parameter seen: The last notice that the client need not read.
   func insert(name: String, userKey: String, seen: Int64) throws -> ClientID {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("UPDATE cache_sharing SET highest_client_id = highest_client_id + 1")
     guard
       let id = try database.firstRow("SELECT highest_client_id FROM cache_sharing", body: { try $0.int64(at: 0) })
@@ -97,16 +101,19 @@ struct ClientTable {
   }
 
   func update(_ id: ClientID, wantsNetwork: Bool, isVisible: Bool) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "UPDATE cache_clients SET wants_network = ?, is_visible = ? WHERE client_id = ?", .integer(wantsNetwork ? 1 : 0),
       .integer(isVisible ? 1 : 0), .integer(id))
   }
 
   func update(_ id: ClientID, userKey: String) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("UPDATE cache_clients SET user_key = ? WHERE client_id = ?", .text(userKey), .integer(id))
   }
 
   func update(_ id: ClientID, seen: Int64) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("UPDATE cache_clients SET seen = ? WHERE client_id = ?", .integer(seen), .integer(id))
   }
 
@@ -147,6 +154,7 @@ struct ClientTable {
 
   /// - Parameter isFutile: False for a turn that the client did not take.
   func noteTurn(of id: ClientID, lease number: Int64, isFutile: Bool) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "UPDATE cache_clients SET futile_turns = min(futile_turns, 62) + ?, last_futile_lease = ? WHERE client_id = ?",
       .integer(isFutile ? 1 : 0), .integer(number), .integer(id))
@@ -154,11 +162,13 @@ struct ClientTable {
 
   /// - Parameter id: Nil for all clients.
   func forgetFutileTurns(of id: ClientID?) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     let sql = "UPDATE cache_clients SET futile_turns = 0, last_futile_lease = 0"
     if let id { try database.update(sql + " WHERE client_id = ?", .integer(id)) } else { try database.update(sql) }
   }
 
   func remove(_ id: ClientID) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("DELETE FROM cache_clients WHERE client_id = ?", .integer(id))
     try database.update("DELETE FROM cache_client_targets WHERE client_id = ?", .integer(id))
     // Nobody keeps them up to date.
@@ -173,6 +183,7 @@ struct ClientTable {
 
   /// - Parameter isWatched: True if the backend is to be asked for it; it then stays so until it is set.
   func use(_ target: TargetID, by client: ClientID, isWatched: Bool) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       """
       INSERT INTO cache_client_targets (client_id, target_id, is_watched) VALUES (?, ?, ?)
@@ -181,12 +192,14 @@ struct ClientTable {
   }
 
   func stopWatching(_ target: TargetID, by client: ClientID) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "UPDATE cache_client_targets SET is_watched = 0 WHERE client_id = ? AND target_id = ?", .integer(client),
       .integer(Int64(target)))
   }
 
   func stopUsing(_ target: TargetID, by client: ClientID) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_client_targets WHERE client_id = ? AND target_id = ?", .integer(client),
       .integer(Int64(target)))
@@ -194,6 +207,7 @@ struct ClientTable {
 
   /// Notes that no client uses the target.
   func stopUsing(_ target: TargetID) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("DELETE FROM cache_client_targets WHERE target_id = ?", .integer(Int64(target)))
   }
 
@@ -261,12 +275,14 @@ struct ClientTable {
   // MARK: Targets that the holder of the lease follows for others
 
   func follow(_ target: TargetID, leaseNumber: Int64) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "INSERT OR REPLACE INTO cache_followed_targets (target_id, lease_number) VALUES (?, ?)", .integer(Int64(target)),
       .integer(leaseNumber))
   }
 
   func stopFollowing(_ target: TargetID) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("DELETE FROM cache_followed_targets WHERE target_id = ?", .integer(Int64(target)))
   }
 
@@ -303,6 +319,7 @@ struct ClientTable {
   }
 
   func setAgreement(of target: TargetID, _ agreement: TargetAgreement) throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_current_targets WHERE target_id IN (?1, -?1)", .integer(Int64(target)))
     guard agreement != .open else { return }
@@ -312,6 +329,7 @@ struct ClientTable {
   }
 
   func removeCurrentTargets() throws {
+    assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update("DELETE FROM cache_current_targets")
   }
 }

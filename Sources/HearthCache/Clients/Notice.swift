@@ -76,6 +76,7 @@ struct NoticeTable {
 
   /// - Returns: The number of the notice.
   func insert(_ notice: Notice, from client: ClientID) throws -> Int64 {
+    assert(database.isInWriteTransaction, "a notice changes outside of a write transaction")
     let row = Row(notice)
     try database.update(
       "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -103,6 +104,7 @@ struct NoticeTable {
 
   /// Removes notices behind a number and up to another one, but never the last one: the next number follows it.
   func remove(after first: Int64 = 0, upTo number: Int64, keepingAnswers: Bool) throws {
+    assert(database.isInWriteTransaction, "a notice changes outside of a write transaction")
     let kept = keepingAnswers ? " AND kind <> \(Notice.Kind.batchAnswered.rawValue)" : ""
     try database.update(
       """

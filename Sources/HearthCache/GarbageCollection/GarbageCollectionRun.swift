@@ -156,6 +156,7 @@ package struct GarbageCollectionRun {
     guard count > 0 else { return Pass() }
     let share = countOverflow ? parameters.maxSequenceNumbers : Self.share(parameters.percentile, of: count)
     let rank = min(min(max(share, 1), parameters.maxSequenceNumbers) + spared, countOverflow ? .max : count)
+    assert(rank >= 1 && rank <= count || countOverflow, "the bound has place \(rank) among \(count)")
     let bound = try store.targets.sequenceNumber(at: rank, except: kept) ?? -1
     return Pass(bound: bound, rank: rank, count: count, isOfFew: share == 0)
   }
@@ -197,6 +198,7 @@ package struct GarbageCollectionRun {
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
     let (bound, limits, edges) = (pass.bound, limits, edges)
+    assert(!store.isEager, "a cache that collects at once keeps no marks of use")
     let (last, count, sparedCount, edgesAfter) = try store.transaction("Collect garbage", needsLease: true) {
       () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
       // What clients show that have just come or have other targets is not known before the news are taken.
@@ -230,6 +232,7 @@ package struct GarbageCollectionRun {
       }
       return (last, count, sparedCount, kept.edges)
     }
+    assert(count + Int(sparedCount) <= limits.documents, "a step has looked at more documents than it may remove")
     self.edges = edgesAfter
     report.removedDocumentCount += count
     if count > 0 { pass.hasRemoved = true }

@@ -12,7 +12,7 @@ extension LocalStore {
       guard let known = try targets.targetData(targetID) else { return nil }
       return try database.part("Allocate target") {
         try noteFollowed(targetID)
-        setActive(known)
+        try setActive(known)
         return known
       }
     }
@@ -50,9 +50,23 @@ extension LocalStore {
   /// of them must not be written back.
   func readActiveTargetsAgain() throws {
     for target in state.targets.keys.sorted() {
-      guard let data = try targets.targetData(target) else { continue }
+      guard let data = try rowOfActiveTarget(target) else { continue }
       state.targets[target] = ActiveTarget(data: data, persisted: data)
     }
+  }
+
+  /// The row of a target in use; nil if it has none.
+  func rowOfActiveTarget(_ targetID: TargetID) throws -> TargetData? {
+    guard let data = try targets.targetData(targetID) else { return nil }
+    try checkRow(data)
+    return data
+  }
+
+  /// The number of a target is never given again. What memory has of a target in use would else be taken for another one's.
+  func checkRow(_ data: TargetData) throws {
+    guard let active = state.targets[data.targetID], active.data.target != data.target else { return }
+    throw CacheError.corruptRecord(
+      table: "cache_targets", row: "\(data.targetID)", reason: "it holds another target than the one in use")
   }
 
   // MARK: - The uses of this client
@@ -94,10 +108,10 @@ extension LocalStore {
     var moved: [TargetID: TargetID] = [:]
     for former in targetIDs.sorted() {
       guard let active = state.targets[former] else { continue }
-      let data = try targets.targetData(former) ?? row(for: active.data.target)
+      let data = try rowOfActiveTarget(former) ?? row(for: active.data.target)
       if data.targetID != former { moved[former] = data.targetID }
       state.targets[former] = nil
-      setActive(data)
+      try setActive(data)
       try clients.use(data.targetID, by: client, isWatched: isWatched(former))
     }
     return moved

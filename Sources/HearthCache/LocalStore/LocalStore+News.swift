@@ -128,7 +128,7 @@ extension LocalStore {
     }
     for target in news.resetTargets {
       // It may have been released since that was gathered.
-      guard state.targets[target] != nil, let data = try targets.targetData(target) else { continue }
+      guard state.targets[target] != nil, let data = try rowOfActiveTarget(target) else { continue }
       state.targets[target] = ActiveTarget(data: data, persisted: data)
     }
     state.membership?.news = news

@@ -38,6 +38,7 @@ extension LocalStore {
   ///
   /// - Parameter last: the last batch of the owner that was sent, or that may have been sent before the reservation.
   package func noteSendingEnded(at last: BatchID, reserved: BatchID, of owner: Owner) throws {
+    assert(last <= reserved, "batch \(last) was sent, but batches are reserved up to \(reserved) only")
     try transaction("Note end of sending", needsLease: state.membership != nil) {
       guard let user = try row(of: owner), try sentMarks.mark(of: user) == reserved else { return }
       try sentMarks.setMark(last, of: user)

@@ -24,7 +24,7 @@ extension LocalStore {
         // The row went while the others took this client for dead. ``rejoin(isWatched:)`` gives its targets their new ids.
         throw StoreError(kind: .unavailable, message: "Target \(known) has no row before the client rejoins its cache.")
       }
-      setActive(data)
+      try setActive(data)
       try use(data.targetID, isWatched: isWatched)
       return data
     }
@@ -44,7 +44,13 @@ extension LocalStore {
   }
 
   /// Takes a target into use as its row has it.
-  func setActive(_ data: TargetData) {
+  ///
+  /// - Throws: if its number is that of another target in use, or it is in use under another number.
+  func setActive(_ data: TargetData) throws {
+    try checkRow(data)
+    if let known = state.targetIDs[data.target], known != data.targetID, state.targets[known] != nil {
+      throw StoreError(kind: .unavailable, message: "Target \(data.targetID) is in use as target \(known).")
+    }
     state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
     state.targetIDs[data.target] = data.targetID
   }
@@ -250,7 +256,8 @@ extension LocalStore {
   ///
   /// - Returns: the documents that changed, as the local view now has them.
   package func apply(_ event: RemoteEvent) throws -> DocumentMap {
-    try transaction("Apply remote event", needsLease: true) {
+    event.assertInvariants()
+    return try transaction("Apply remote event", needsLease: true) {
       let updatedKeys = event.documentUpdates.keys.sorted()
       for targetID in Set(event.targetChanges.keys).union(event.targetMismatches.keys).sorted() {
         let change = event.targetChanges[targetID] ?? TargetChange()
@@ -309,6 +316,7 @@ extension LocalStore {
   ) throws {
     // Without a listener, keys and token must stay as they agree with each other in the row.
     guard var active = state.targets[targetID] else { return }
+    assert(added.count == change.added.count, "the order of \(added) lacks some of \(change.added)")
     let removed = change.removed.sorted()
     for key in removed { try targets.remove(key, from: targetID) }
     try touch(removed)
@@ -389,6 +397,7 @@ extension LocalStore {
     if !isPrimary, changes.allSatisfy(\.removedKeys.isEmpty) { return }
     try transaction("notifyLocalViewChanges", needsLease: isPrimary) {
       for change in changes {
+        assert(change.addedKeys.isDisjoint(with: change.removedKeys), "a view shows what it no longer shows: \(change)")
         try touch(change.removedKeys.sorted())
         guard var active = state.targets[change.targetID] else { continue }
         if isEager {

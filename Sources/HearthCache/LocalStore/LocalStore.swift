@@ -40,10 +40,22 @@ package final class LocalStore {
     var membership: Membership?
 
     /// Checks what holds between transactions, in debug builds only.
-    func assertInvariants() {
+    ///
+    /// - Parameter isThorough: True to look at each target in use.
+    func assertInvariants(isThorough: Bool) {
       assert(
         targets.count == targetIDs.count,
         "\(targets.count) targets have a listener, but \(targetIDs.count) are found by query")
+      guard isThorough else { return }
+      assert(
+        targetIDs.allSatisfy { targets[$0.value]?.data.target == $0.key },
+        "a query leads to another target than its own: \(targetIDs)")
+      assert(
+        targets.allSatisfy { $0.key == $0.value.data.targetID && $0.key == $0.value.persisted.targetID },
+        "a target is found under another one's number: \(targets)")
+      assert(
+        targets.values.allSatisfy { $0.data.target == $0.persisted.target },
+        "the row of a target in use is another one's: \(targets)")
     }
   }
 
@@ -224,8 +236,10 @@ package final class LocalStore {
     _ body: () throws -> T
   ) throws -> T {
     let before = state
-    // A repair may leave memory and file apart until the cache is opened again.
-    if reopening == nil { before.assertInvariants() }
+    assertInvariants()
+    assert(
+      step.sequenceNumber == nil && step.touchedKeys.isEmpty,
+      "\(name) runs inside another transaction, whose touched documents it would forget")
     step = Step()
     defer { step = Step() }
     // A transaction that has begun is carried out.
@@ -249,6 +263,7 @@ package final class LocalStore {
         return result
       }
       if isOutermost { writeTransactionCount += 1 }
+      assertInvariants()
       if let failed = database.failedCheckpoint { noteFailedSync(failed) }
       return result
     } catch {
@@ -256,6 +271,15 @@ package final class LocalStore {
       noteFailedSync(error)
       throw error
     }
+  }
+
+  /// Checks what is in memory, in debug builds only. What costs more the more is in use is checked in each 64th transaction.
+  private func assertInvariants() {
+    // A repair may leave memory and file apart until the cache is opened again.
+    guard reopening == nil else { return }
+    let isSample = writeTransactionCount.isMultiple(of: 64)
+    state.assertInvariants(isThorough: isSample || state.targets.count <= 8)
+    if isSample { state.viewReferences.assertInvariants() }
   }
 
   func read<T>(_ name: String, _ body: () throws -> T) throws -> T {
@@ -321,6 +345,7 @@ package final class LocalStore {
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   private func collectTouchedDocuments() throws {
     guard !step.touchedKeys.isEmpty else { return }
+    assert(isEager, "documents are collected at once that are to be kept until they are old")
     var kept: KeptDocuments?
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }

@@ -25,6 +25,14 @@ struct ViewReferences {
     return keys
   }
 
+  /// Checks that each document is counted as often as a view shows it.
+  func assertInvariants() {
+    assert(keysByTarget.values.allSatisfy { !$0.isEmpty }, "a view without documents is remembered")
+    assert(
+      keysByTarget.values.reduce(0) { $0 + $1.count } == countByKey.values.reduce(0, +),
+      "the views show another number of documents than is counted")
+  }
+
   private mutating func release(_ key: DocumentKey) {
     guard let count = countByKey[key] else {
       return assertionFailure("\(key) is shown by a view, but counted by none")

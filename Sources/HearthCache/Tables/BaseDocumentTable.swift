@@ -90,6 +90,7 @@ struct BaseDocumentTable {
   }
 
   private func save(_ base: BaseDocument, of key: DocumentKey, user: UserRow, _ conflict: String) throws {
+    assert(database.isInWriteTransaction, "a base document changes outside of a write transaction")
     let version = base.document.version.timestamp
     try database.update(
       """
@@ -104,6 +105,7 @@ struct BaseDocumentTable {
   }
 
   func remove(_ key: DocumentKey, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "a base document changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_base_documents WHERE hash = ? AND user_id = ? AND path = ?",
       .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString))
@@ -122,6 +124,7 @@ struct BaseDocumentTable {
   ///
   /// - Returns: The number of rows that could not be read.
   func repair() throws -> Int {
+    assert(database.isInWriteTransaction, "a base document changes outside of a write transaction")
     try database.update(
       """
       DELETE FROM cache_base_documents WHERE NOT EXISTS (

@@ -15,6 +15,7 @@ struct BundleTable {
   }
 
   func save(_ metadata: BundleMetadata) throws {
+    assert(database.isInWriteTransaction, "a bundle changes outside of a write transaction")
     try database.update(
       "INSERT OR REPLACE INTO bundles (bundle_id, format_version, create_seconds, create_nanos) VALUES (?, ?, ?, ?)",
       .text(metadata.id), .integer(Int64(metadata.version)), .integer(metadata.createTime.timestamp.seconds),
@@ -23,10 +24,12 @@ struct BundleTable {
 
   /// Lets every bundle be loaded again.
   func forgetLoaded() throws {
+    assert(database.isInWriteTransaction, "a bundle changes outside of a write transaction")
     try database.update("DELETE FROM bundles")
   }
 
   func removeAll() throws {
+    assert(database.isInWriteTransaction, "a bundle changes outside of a write transaction")
     try forgetLoaded()
     try database.update("DELETE FROM named_queries")
   }
@@ -48,6 +51,7 @@ struct BundleTable {
   }
 
   func save(_ named: NamedQuery) throws {
+    assert(database.isInWriteTransaction, "a bundle changes outside of a write transaction")
     var fromTheBeginning = named.query
     if let limit = named.query.limit { fromTheBeginning = named.query.with(limit: limit, type: .first) }
     try database.update(

@@ -14,6 +14,7 @@ struct CacheGlobals {
   }
 
   func setCacheID(_ cacheID: String) throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update("UPDATE cache_globals SET cache_id = ?", .text(cacheID))
   }
 
@@ -48,6 +49,7 @@ struct CacheGlobals {
   }
 
   func addToTargetCount(_ difference: Int64) throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update("UPDATE cache_globals SET target_count = target_count + ?", .integer(difference))
   }
 
@@ -56,6 +58,7 @@ struct CacheGlobals {
   }
 
   func setLastRemoteSnapshotVersion(_ version: SnapshotVersion) throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update(
       "UPDATE cache_globals SET snapshot_seconds = ?, snapshot_nanos = ?",
       .integer(version.timestamp.seconds), .integer(Int64(version.timestamp.nanoseconds)))
@@ -81,6 +84,7 @@ struct CacheGlobals {
   }
 
   func set(_ time: KeepingTime) throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update(
       "UPDATE cache_globals SET keeping_seconds = ?, last_reading = ?, highest_reading = ?", .integer(time.seconds),
       .integer(time.lastReading), .integer(time.highestReading))
@@ -121,6 +125,7 @@ struct CacheGlobals {
 
   /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far. Each of them can count on then.
   func repair() throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     let batches = Self.highestUsedBatchID
     let targets = """
       max(coalesce((SELECT max(target_id) FROM cache_targets WHERE target_id <= 2147483645), 0),
@@ -150,6 +155,7 @@ struct CacheGlobals {
 
   /// What was kept at a time that the scale has not reached would never age.
   private func repairKeepingTime() throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     let tables = ["cache_rejected_batches", "cache_write_outcomes"]
     func isTime(_ column: String) -> String { CountedNumber.condition(column, in: CountedNumber.bases) }
     let kept = tables.map { "coalesce((SELECT max(kept_at) FROM \($0) WHERE \(isTime("kept_at"))), 0)" }
@@ -172,11 +178,13 @@ struct CacheGlobals {
 
   /// Takes over the name and the batch counter of a cache whose outbox was saved.
   func restore(cacheID: String, highestBatchID: BatchID) throws {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update(
       "UPDATE cache_globals SET cache_id = ?, highest_batch_id = ?", .text(cacheID), .integer(highestBatchID))
   }
 
   private func advance(_ column: String, by step: Int64, limit: Int64) throws -> Int64 {
+    assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     let highest = try row(column) { try $0.int64(at: 0) }
     let (next, overflow) = highest.addingReportingOverflow(step)
     guard !overflow, next <= limit, highest >= 0 else {

@@ -28,6 +28,7 @@ struct DocumentUses {
   ///
   /// CROSS JOIN keeps SQLite to this order: for each of the few users a lookup. Otherwise it may read all pending batches.
   func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
+    assert(database.isInWriteTransaction, "a mark of use changes outside of a write transaction")
     try database.update(
       """
       INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded)
@@ -41,6 +42,7 @@ struct DocumentUses {
 
   /// Marks a use of a document that has a pending batch.
   func markUseByBatch(of key: DocumentKey, sequenceNumber: Int64) throws {
+    assert(database.isInWriteTransaction, "a mark of use changes outside of a write transaction")
     try database.update(
       "INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded) VALUES (?, ?, 0)",
       .text(key.canonicalString), .integer(sequenceNumber))
@@ -48,6 +50,7 @@ struct DocumentUses {
 
   /// Notes that something refers to the document. Its last use stays as it is.
   func markNeeded(_ key: DocumentKey) throws {
+    assert(database.isInWriteTransaction, "a mark of use changes outside of a write transaction")
     try database.update(
       "UPDATE cache_document_uses SET is_unneeded = 0 WHERE path = ? AND is_unneeded = 1", .text(key.canonicalString))
   }
@@ -64,6 +67,7 @@ struct DocumentUses {
   }
 
   func remove(_ key: DocumentKey) throws {
+    assert(database.isInWriteTransaction, "a mark of use changes outside of a write transaction")
     try database.update("DELETE FROM cache_document_uses WHERE path = ?", .text(key.canonicalString))
   }
 

@@ -24,6 +24,11 @@ struct KeepingTime: Equatable {
   private static let readings = -CountedNumber.limit / 2...CountedNumber.limit / 2
 
   mutating func read(_ clock: Timestamp) {
+    let before = self
+    defer {
+      assert(seconds >= before.seconds, "kept rows became younger: \(before.seconds) became \(seconds)")
+      assert(highestReading >= before.highestReading, "the highest reading went back")
+    }
     let reading = Self.clamped(clock.seconds)
     let step = reading - Self.clamped(lastReading)
     if step <= Self.longestStep {

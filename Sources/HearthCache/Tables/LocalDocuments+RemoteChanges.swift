@@ -46,6 +46,8 @@ extension LocalDocuments {
 
   /// Brings the overlays of all owners up to date after remote documents have changed, and returns the view of `user`.
   func remoteDocumentsChanged(_ remote: DocumentMap, from owned: Owned, user: UserRow?) throws -> DocumentMap {
+    assert(remote.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
+    assert(owned.keys.values.allSatisfy { !$0.isEmpty }, "a user without pending batches counts as an owner")
     var view = remote
     for (owner, keys) in owned.keys.sorted(by: { $0.key < $1.key }) {
       let changed = keys.sorted().compactMap { remote[$0] }
@@ -142,6 +144,7 @@ extension LocalDocuments {
   /// Lays overlays that are wide over their changed documents, as what the batches did to the documents before: fields that
   /// only answered batches have set must be seen as the backend has them.
   private func narrow(_ changes: [Change], owner: UserRow) throws -> DocumentMap {
+    assert(changes.allSatisfy { $0.overlay?.state == .wide }, "an overlay is narrowed that is not wide")
     let before = DocumentMap(uniqueKeysWithValues: changes.map { ($0.key, $0.before) })
     _ = try recalculate(before, isKept: true, user: owner)
     var view: DocumentMap = [:]

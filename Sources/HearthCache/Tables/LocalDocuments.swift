@@ -81,6 +81,8 @@ struct LocalDocuments {
   func apply(_ batch: MutationBatch, to view: [DocumentKey: Overlaid], remote: DocumentMap, user: UserRow) throws
     -> DocumentMap
   {
+    assert(
+      batch.keys.allSatisfy { view[$0] != nil }, "batch \(batch.batchID) is laid over a view without its documents")
     var changed: DocumentMap = [:]
     for (key, part) in batch.parts.sorted(by: { $0.key < $1.key }) {
       guard var entry = view[key] else { continue }
@@ -100,18 +102,7 @@ struct LocalDocuments {
   func recalculate(_ remote: DocumentMap, isKept: Bool = false, user: UserRow) throws -> DocumentMap {
     let keys = remote.keys.sorted()
     let pending = try queue.pendingBatchIDs(for: keys, user: user)
-    var view = remote.mapValues { Overlaid(document: $0, mask: .empty, state: isKept ? .kept : .exact) }
-    for batchID in Set(pending.values.joined()).sorted() {
-      guard let batch = try queue.batch(batchID, user: user) else {
-        throw CacheError.corruptRecord(
-          table: "cache_batch_documents", row: "\(batchID)", reason: "the queue holds no such batch")
-      }
-      for (key, part) in batch.parts {
-        guard var entry = view[key] else { continue }
-        entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
-        view[key] = entry
-      }
-    }
+    let view = try effect(of: pending, on: remote, state: isKept ? .kept : .exact, user: user)
     for key in keys {
       guard let entry = view[key] else { continue }
       if let largestBatchID = pending[key]?.last {
@@ -125,6 +116,29 @@ struct LocalDocuments {
     return view.mapValues(\.document)
   }
 
+  /// Computes what the pending batches of the user make of documents. Writes nothing.
+  ///
+  /// - Parameter pending: the ids of the batches of each document, ascending.
+  func effect(
+    of pending: [DocumentKey: [BatchID]], on remote: DocumentMap, state: OverlayTable.State = .exact, user: UserRow
+  ) throws -> [DocumentKey: Overlaid] {
+    assert(remote.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
+    assert(pending.values.allSatisfy { !$0.isEmpty }, "a document without a pending batch counts as one with")
+    var view = remote.mapValues { Overlaid(document: $0, mask: .empty, state: state) }
+    for batchID in Set(pending.values.joined()).sorted() {
+      guard let batch = try queue.batch(batchID, user: user) else {
+        throw CacheError.corruptRecord(
+          table: "cache_batch_documents", row: "\(batchID)", reason: "the queue holds no such batch")
+      }
+      for (key, part) in batch.parts {
+        guard var entry = view[key] else { continue }
+        entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
+        view[key] = entry
+      }
+    }
+    return view
+  }
+
   /// Returns the state of an overlay that was `exact` on top of `before`, after the oldest batch in it was acknowledged and
   /// changed the remote document to `after`: `exact`, `wide`, or nil if it no longer shows what the other batches do.
   ///
@@ -135,6 +149,7 @@ struct LocalDocuments {
   func stateOfUnaffected(
     from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
   ) throws -> OverlayTable.State? {
+    assert(before.key == after.key, "\(before.key) becomes \(after.key)")
     var expected = before
     let former = try acknowledged.applyToLocalView(&expected, mutatedFields: .empty)
     expected.mutationState = .synced
@@ -154,6 +169,7 @@ struct LocalDocuments {
   private func saveOverlay(of entry: Overlaid, isRemoteKnown: Bool, largestBatchID: BatchID, user: UserRow) throws {
     let mask = isRemoteKnown ? entry.mask : nil
     if let overlay = try Mutation.overlay(for: entry.document, changedFields: mask) {
+      assert(overlay.key == entry.document.key, "the overlay of \(entry.document.key) changes \(overlay.key)")
       let isWider = entry.state == .exact && overlay.changedFields != entry.mask
       try overlays.save(
         overlay, state: isWider ? .wide : entry.state, largestBatchID: largestBatchID, user: user)

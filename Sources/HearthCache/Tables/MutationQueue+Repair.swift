@@ -137,6 +137,7 @@ extension MutationQueue {
   ///
   /// - Returns: Their number.
   func removeUnreadableUsers() throws -> Int {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
     return database.changedRowCount
   }
@@ -147,6 +148,7 @@ extension MutationQueue {
   /// - Returns: The batches that were set aside with the numbers of their users, and the number of those that are kept elsewhere and whose user
   ///   was found unknown.
   func repairOwners() throws -> (setAside: [(batchID: BatchID, user: UserRow)], ownerless: Int) {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     // The number of a row that has gone may be given to another user.
     var ownerlessCount = 0
     for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
@@ -196,6 +198,7 @@ extension MutationQueue {
   ///
   /// - Returns: the documents with pending batches, without those of batches that cannot be read.
   func rebuildDocuments() throws -> [UserRow: Set<DocumentKey>] {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     let unreadable = try unreadableBatches()
     try database.update("DELETE FROM cache_batch_documents")
     var keysByUser: [UserRow: Set<DocumentKey>] = [:]
@@ -216,6 +219,7 @@ extension MutationQueue {
   }
 
   private func enter(_ keys: Set<DocumentKey>, of batchID: BatchID, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     for key in keys.sorted() {
       try database.update(
         "INSERT OR IGNORE INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",

@@ -23,6 +23,7 @@ struct MutationQueue {
   }
 
   func makeRow(userKey: String) throws -> UserRow {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     if let row = try row(userKey: userKey) { return row }
     try database.update("INSERT INTO cache_users (user_key) VALUES (?)", .text(userKey))
     guard let row = try row(userKey: userKey) else {
@@ -73,16 +74,20 @@ struct MutationQueue {
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
     keepsOutcome: Bool, keepsBases: Bool, guards: [DocumentKey: Precondition]?, user: UserRow
   ) throws -> MutationBatch {
+    assert(!mutations.isEmpty, "a batch without mutations is queued, and no answer would end it")
+    assert(keepsBases || guards == nil, "a batch is sent under conditions that no rule for conflicts asks for")
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
       baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases,
       guards: guards)
+    batch.assertInvariants()
     try insert(batch, user: user)
     return batch
   }
 
-  /// Stores a batch under the id that it carries.
+  /// Stores a batch under the id that it carries. It may come from another file, whose contents prove nothing.
   func insert(_ batch: MutationBatch, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try database.update(
       "INSERT INTO cache_mutation_batches (batch_id, user_id, batch) VALUES (?, ?, ?)",
       .integer(batch.batchID), .integer(user), .blob(CacheCodec.encode(batch: batch, database: databaseID)))
@@ -107,6 +112,7 @@ struct MutationQueue {
 
   /// Stores a batch with other base mutations or guards in the place of its row.
   func replace(_ batch: MutationBatch) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try database.update(
       "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
       .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
@@ -114,6 +120,7 @@ struct MutationQueue {
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", .integer(batch.batchID))
     for key in batch.keys.sorted() {
       try database.update(
@@ -261,6 +268,7 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try setAside(batch.batchID, from: "cache_mutation_batches", owner: nil, reason: batch.reason)
     try database.update(
       "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user),
@@ -271,6 +279,7 @@ struct MutationQueue {
   ///
   /// - Parameter owner: The user of the row there; nil for that of the row here.
   func setAside(_ batchID: BatchID, from table: String, owner: UserRow?, reason: String) throws {
+    assert(database.isInWriteTransaction, "the queue changes outside of a write transaction")
     try database.update(
       """
       INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)

@@ -18,6 +18,7 @@ struct OutcomeTable {
   func insert(
     _ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp, _ globals: CacheGlobals
   ) throws {
+    assert(database.isInWriteTransaction, "an outcome changes outside of a write transaction")
     let code: Int64
     var message = ""
     var result: [UInt8] = []

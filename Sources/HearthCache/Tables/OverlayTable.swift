@@ -159,6 +159,8 @@ struct OverlayTable {
   }
 
   func save(_ overlay: Mutation, state: State, largestBatchID: BatchID, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "an overlay changes outside of a write transaction")
+    assert(overlay.transforms.isEmpty, "the overlay of \(overlay.key) has transforms, but no time for them")
     try database.update(
       """
       INSERT INTO cache_overlays (user_id, path, collection_path, collection_group, largest_batch_id, mutation, state)
@@ -172,12 +174,14 @@ struct OverlayTable {
   }
 
   func setState(_ state: State, of key: DocumentKey, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "an overlay changes outside of a write transaction")
     try database.update(
       "UPDATE cache_overlays SET state = ? WHERE user_id = ? AND path = ?",
       .integer(state.rawValue), .integer(user), .text(key.canonicalString))
   }
 
   func remove(_ key: DocumentKey, user: UserRow) throws {
+    assert(database.isInWriteTransaction, "an overlay changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_overlays WHERE user_id = ? AND path = ?", .integer(user), .text(key.canonicalString))
   }

@@ -27,6 +27,7 @@ struct PinTable {
 
   /// - Returns: False if the query was pinned before.
   func insert(_ query: Query) throws -> Bool {
+    assert(database.isInWriteTransaction, "a pin changes outside of a write transaction")
     guard try !queries().contains(where: { $0 == query }) else { return false }
     try database.update(
       "INSERT INTO cache_pinned_queries (target, is_limit_to_last) VALUES (?, ?)",
@@ -37,6 +38,7 @@ struct PinTable {
 
   /// - Returns: False if the query was not pinned.
   func remove(_ query: Query) throws -> Bool {
+    assert(database.isInWriteTransaction, "a pin changes outside of a write transaction")
     var number: Int64?
     try database.forEachRow(Self.select) {
       guard try decode($0) == query else { return true }

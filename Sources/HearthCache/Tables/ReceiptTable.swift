@@ -7,6 +7,7 @@ struct ReceiptTable {
   let database: Database
 
   func insert(_ batch: MutationBatch) throws {
+    assert(database.isInWriteTransaction, "a receipt changes outside of a write transaction")
     guard batch.keepsOutcome, let identity = batch.identity else { return }
     try database.update(
       "INSERT OR REPLACE INTO cache_receipts (number, identity, batch_id) VALUES (?, ?, ?)",
@@ -14,12 +15,14 @@ struct ReceiptTable {
   }
 
   func remove(_ batch: MutationBatch) throws {
+    assert(database.isInWriteTransaction, "a receipt changes outside of a write transaction")
     guard batch.keepsOutcome, let identity = batch.identity else { return }
     try database.update("DELETE FROM cache_receipts WHERE number = ?", .integer(OutcomeTable.number(of: identity)))
   }
 
   /// Removes the row of a batch that cannot be read. Looks through the table.
   func remove(batchID: BatchID) throws {
+    assert(database.isInWriteTransaction, "a receipt changes outside of a write transaction")
     try database.update("DELETE FROM cache_receipts WHERE batch_id = ?", .integer(batchID))
   }
 
@@ -30,5 +33,8 @@ struct ReceiptTable {
     ) { try $0.int64(at: 0) }
   }
 
-  func removeAll() throws { try database.update("DELETE FROM cache_receipts") }
+  func removeAll() throws {
+    assert(database.isInWriteTransaction, "a receipt changes outside of a write transaction")
+    try database.update("DELETE FROM cache_receipts")
+  }
 }

@@ -45,6 +45,7 @@ struct RejectedBatchTable {
   func insert(
     _ rejected: RejectedBatch, user: UserRow, within limits: RejectedBatchLimits, _ globals: CacheGlobals
   ) throws {
+    assert(database.isInWriteTransaction, "a refused batch changes outside of a write transaction")
     var batch = rejected.batch
     while try isTaken(batch.batchID) { batch.batchID = try globals.takeBatchID() }
     let now = try globals.keepingTime(at: rejected.rejectedAt)
@@ -91,6 +92,7 @@ struct RejectedBatchTable {
   /// - Parameter identity: Nil to go by the number alone.
   /// - Returns: False if there was none, or another one under its number.
   func remove(_ batchID: BatchID, _ identity: BatchIdentity?, user: UserRow) throws -> Bool {
+    assert(database.isInWriteTransaction, "a refused batch changes outside of a write transaction")
     if let identity, try batch(batchID, user: user)?.batch.identity != identity { return false }
     let isKept =
       try database.firstRow(
@@ -103,6 +105,7 @@ struct RejectedBatchTable {
   }
 
   func removeAll(of user: UserRow) throws {
+    assert(database.isInWriteTransaction, "a refused batch changes outside of a write transaction")
     try database.update("DELETE FROM cache_rejected_batches WHERE user_id = ?", .integer(user))
   }
 

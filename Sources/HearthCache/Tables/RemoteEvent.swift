@@ -51,6 +51,20 @@ package struct RemoteEvent: Equatable, Sendable {
     self.documentUpdates = documentUpdates
     self.limboDocumentChanges = limboDocumentChanges
   }
+
+  /// Checks what holds for each event, whatever the backend has sent.
+  func assertInvariants() {
+    assert(documentUpdates.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
+    assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "a document of which nothing is known is news")
+    assert(
+      limboDocumentChanges.allSatisfy { documentUpdates[$0] != nil }, "a lookup has found a document that is no news")
+    for (targetID, change) in targetChanges {
+      assert(
+        change.added.isDisjoint(with: change.removed) && change.added.isDisjoint(with: change.modified)
+          && change.modified.isDisjoint(with: change.removed),
+        "a document of target \(targetID) changes in two ways: \(change)")
+    }
+  }
 }
 
 /// The report of a view after it has raised a snapshot.

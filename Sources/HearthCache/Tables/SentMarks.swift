@@ -25,6 +25,7 @@ package struct SentMarks {
   }
 
   func setMark(_ batchID: BatchID, of user: UserRow) throws {
+    assert(database.isInWriteTransaction, "a sent mark changes outside of a write transaction")
     try database.update(
       "INSERT OR REPLACE INTO cache_sent_marks (user_id, through) VALUES (?, ?)", .integer(user), .integer(batchID))
   }
@@ -34,6 +35,7 @@ package struct SentMarks {
   /// A process that has reserved batches of such a user sends what that user writes next without another look, and the user comes back
   /// under another number.
   func inheritMarksOfRemovedUsers() throws {
+    assert(database.isInWriteTransaction, "a sent mark changes outside of a write transaction")
     let isRemoved = "user_id NOT IN (SELECT user_id FROM cache_users)"
     // The furthest that a reservation can reach, whatever the rows say.
     let furthest = """
@@ -60,6 +62,7 @@ package struct SentMarks {
 
   /// Counts a failed attempt at each of the batches that is still in the outbox, and forgets those of batches that have left it.
   func noteFailure(of batches: [BatchID], _ error: StatusError) throws {
+    assert(database.isInWriteTransaction, "a sent mark changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_write_attempts WHERE batch_id NOT IN (SELECT batch_id FROM cache_mutation_batches)")
     for batchID in batches {

@@ -29,6 +29,7 @@ struct TargetTable {
   }
 
   func insert(_ data: TargetData) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       """
       INSERT INTO cache_targets
@@ -47,6 +48,7 @@ struct TargetTable {
 
   /// Writes everything that changes in the life of a target.
   func update(_ data: TargetData) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       """
       UPDATE cache_targets SET sequence_number = ?, snapshot_seconds = ?, snapshot_nanos = ?,
@@ -62,12 +64,14 @@ struct TargetTable {
 
   /// Writes the last use alone.
   func setSequenceNumber(_ number: Int64, of targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       "UPDATE cache_targets SET sequence_number = ? WHERE target_id = ?", .integer(number), .integer(Int64(targetID)))
   }
 
   /// Writes the limbo-free version alone: the token in the row stays as old as it is.
   func setLimboFreeVersion(_ version: SnapshotVersion, of targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       "UPDATE cache_targets SET limbo_free_seconds = ?, limbo_free_nanos = ? WHERE target_id = ?",
       .integer(version.timestamp.seconds), .integer(Int64(version.timestamp.nanoseconds)),
@@ -76,6 +80,7 @@ struct TargetTable {
 
   /// Removes the target and its keys.
   func remove(_ targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update("DELETE FROM cache_target_documents WHERE target_id = ?", .integer(Int64(targetID)))
     try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(Int64(targetID)))
     try globals.addToTargetCount(-1)
@@ -119,6 +124,7 @@ struct TargetTable {
 
   /// - Parameter sequenceNumber: the last use that this counts as.
   func add(_ key: DocumentKey, to targetID: TargetID, sequenceNumber: Int64) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       """
       INSERT INTO cache_target_documents (target_id, path, sequence_number) VALUES (?, ?, ?)
@@ -128,6 +134,7 @@ struct TargetTable {
   }
 
   func remove(_ key: DocumentKey, from targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       "DELETE FROM cache_target_documents WHERE target_id = ? AND path = ?",
       .integer(Int64(targetID)), .text(key.canonicalString))
@@ -147,6 +154,7 @@ struct TargetTable {
 
   /// Takes a document away from all targets. Their tokens must be gone.
   func removeFromAll(_ key: DocumentKey) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update("DELETE FROM cache_target_documents WHERE path = ?", .text(key.canonicalString))
   }
 
@@ -224,6 +232,7 @@ struct TargetTable {
   /// Removes the target with its resume token. Its documents stay marked as its own, for
   /// `removeSomeKeysOfRemovedTargets(_:)`; the number is never given again.
   func removeRow(_ targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try noteDropped(targetID)
     try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(Int64(targetID)))
     try database.update("INSERT OR IGNORE INTO cache_removed_targets (target_id) VALUES (?)", .integer(Int64(targetID)))
@@ -231,6 +240,7 @@ struct TargetTable {
   }
 
   private func noteDropped(_ targetID: TargetID) throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     do {
       guard let data = try targetData(targetID), !data.resumeToken.isEmpty else { return }
       try database.update(
@@ -246,6 +256,7 @@ struct TargetTable {
 
   /// Forgets the dropped targets beyond those that were used last.
   func trimDroppedTargets() throws {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     try database.update(
       """
       DELETE FROM cache_dropped_targets WHERE hash IN (
@@ -273,6 +284,7 @@ struct TargetTable {
   ///
   /// - Returns: True if there may be more to do.
   func removeSomeKeysOfRemovedTargets(_ limit: Int) throws -> Bool {
+    assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     guard
       let target = try database.firstRow(
         "SELECT target_id FROM cache_removed_targets ORDER BY target_id LIMIT 1", body: { try $0.int64(at: 0) })

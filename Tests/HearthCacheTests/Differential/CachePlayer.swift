@@ -36,6 +36,18 @@ final class CachePlayer {
     }
   }
 
+  /// Checks the rules of all rows.
+  func checkInvariants() throws {
+    if let violation = try CacheInvariants.violations(in: cache.store).first {
+      throw BrokenInvariant(violation: violation)
+    }
+  }
+
+  private struct BrokenInvariant: Error, CustomStringConvertible {
+    var violation: RowViolation
+    var description: String { "\(violation)" }
+  }
+
   /// The documents that the user sees by the model alone: those that exist.
   func view() throws -> DocumentMap {
     let keys = naive.queue.reduce(into: Set(naive.remote.keys)) { $0.formUnion($1.keys) }

@@ -104,6 +104,7 @@ struct QueryDifferentialTests {
       for _ in 0..<checkpoints {
         let known = try QueryComparison(player).documents
         for _ in 0..<15 { try play(generator.step(documents: known)) }
+        try player.checkInvariants()
         let comparison = try QueryComparison(player)
         var queries = Array(listened.shuffled(using: &generator.numbers).prefix(queriesPerCheckpoint / 3))
         while queries.count < (largeCollection > 0 ? 30 : queriesPerCheckpoint) {
