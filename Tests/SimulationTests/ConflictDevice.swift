@@ -22,6 +22,8 @@ final class ConflictDevice {
   private let folder: URL?
   private let locks = SharedLocks()
   private var processCount = 0
+  /// True once something in the file was damaged.
+  private(set) var wasDamaged = false
 
   private static let databaseID = DatabaseID(projectID: "p")
 
@@ -112,6 +114,7 @@ final class ConflictDevice {
 
   /// - Returns: True if it may be lost what a waiting write was made for.
   func damage(_ damage: Damage, _ generator: inout SeededGenerator) throws -> Bool {
+    wasDamaged = true
     let database = try Database(.file(path: file), options: .init(synchronous: .normal))
     defer { database.close() }
     switch damage {

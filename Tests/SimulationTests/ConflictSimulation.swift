@@ -82,13 +82,23 @@ final class ConflictSimulation {
 
   private func run() throws {
     defer { for client in clients { client.close() } }
-    for _ in 0..<(history.place == .shared ? 90 : 60) {
+    for number in 0..<(history.place == .shared ? 90 : 60) {
       try step()
       try check()
+      if keepsTrace || number.isMultiple(of: 8) { try checkInvariants() }
     }
     try settle()
     try checkEnd()
     try check()
+    try checkInvariants()
+  }
+
+  /// The rows of each cache keep their rules, unless something has damaged them.
+  private func checkInvariants() throws {
+    for client in clients where !client.device.wasDamaged {
+      guard let violation = try CacheInvariants.violations(in: client.store).first else { continue }
+      throw Failure(description: "the cache of client \(client.number): \(violation)")
+    }
   }
 
   private func step() throws {

@@ -1,3 +1,4 @@
+import HearthCache
 import HearthModel
 import HearthStore
 import HearthSync
@@ -49,11 +50,22 @@ extension FolderSimulation {
     }
     if let difference { throw Failure(description: "at the end \(difference)") }
     ledger.checkEnd()
+    try checkInvariants()
     // Nobody has looked at a damaged page that is still there.
     if damageCount == 0, !ledger.lostInSilence.isEmpty, reports.isEmpty {
       fail("writes \(ledger.lostInSilence) were lost, and nothing says so")
     }
     try check()
+  }
+
+  /// The rows of the cache keep their rules, unless something has damaged them.
+  private func checkInvariants() throws {
+    guard damageCount == 0, let store = living.lazy.compactMap(\.client?.store).first, store.ending == nil else {
+      return
+    }
+    if let violation = try CacheInvariants.violations(in: store).first {
+      throw Failure(description: "at the end \(violation)")
+    }
   }
 
   /// Every identity with an outbox has a process, and one with a network.

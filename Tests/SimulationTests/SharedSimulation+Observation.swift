@@ -63,8 +63,17 @@ extension SharedSimulation {
       try checkTokens(after: commit.transaction)
       try checkResumableKeys(after: commit.transaction, before)
       try readLease()
+      try checkInvariants()
     } catch {
       fail("after \(commit.transaction) of \(commit.client): \(error)")
+    }
+  }
+
+  /// The rows of the cache keep their rules after each commit. A history that fails runs again, with a check of each of them.
+  private func checkInvariants() throws {
+    guard keepsTrace || commitCount.isMultiple(of: 16) else { return }
+    if let violation = try CacheInvariants.violations(in: readerStore).first {
+      throw Failure(description: "\(violation)")
     }
   }
 

@@ -66,7 +66,7 @@ final class SharedSimulation: RepeatableHistory {
   private var lastClient = 0
 
   private(set) var trace: [String] = []
-  private let keepsTrace: Bool
+  let keepsTrace: Bool
   /// Prints the trace at once: an assertion may end the program.
   private let printsTrace: Bool
   private(set) var problem: Failure?

@@ -44,6 +44,15 @@ extension SimulatedDevice {
       queues[owner] = pending
     }
     reference.queues = Array(queues.values)
+    try checkInvariants()
+  }
+
+  /// The rows of the cache keep their rules after each commit.
+  private func checkInvariants() throws {
+    lookCount += 1
+    guard !world.history.isDamaged, world.checksInvariants(at: lookCount) else { return }
+    guard let violation = try looking({ try CacheInvariants.violations(in: store) }).first else { return }
+    throw Failure(description: "\(name), the cache after \(event.map(\.brief) ?? "its opening"): \(violation)")
   }
 
   /// Every user's queue as it is now. Only that of the current user changes between two checks.

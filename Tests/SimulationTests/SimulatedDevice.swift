@@ -21,7 +21,8 @@ final class SimulatedDevice {
 
     mutating func next() -> BatchIdentity {
       last += 1
-      return BatchIdentity(high: stream, low: last)
+      // Each half tells it from all others, as those that are drawn at random.
+      return BatchIdentity(high: stream, low: stream << 32 | last)
     }
   }
 
@@ -92,6 +93,8 @@ final class SimulatedDevice {
   var queues: [String?: [MutationBatch]] = [:]
   /// True if a transaction was committed since.
   var hasCommitted = true
+  /// The number of looks at what was committed.
+  var lookCount = 0
 
   /// - Parameter copy: the folder that the device begins with; nil for an empty one.
   init(in world: Simulation, copy: Copy?) throws {
