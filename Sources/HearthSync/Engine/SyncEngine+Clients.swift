@@ -119,7 +119,7 @@ extension SyncEngine {
     guard isPrimary else { return }
     if news.isQuestion { giveSignOfLife() }
     if news.asksForRetry { retryNow(nil) }
-    if news.concernsIndexes { startIndexFillIfNeeded() }
+    if news.concernsIndexes { emit(work.indexFill.start(hasWork: hasIndexWork)) }
     if news.concernsClients { attemptToFollowOthers() }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
@@ -253,8 +253,7 @@ extension SyncEngine {
     }
     askBackendForWaitingReads()
     openStreams()
-    startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
-    startIndexFillIfNeeded()
+    emit(work.start(hasIndexWork: hasIndexWork))
     if !isComplete { attemptToFollowOthers() }
     log(.debug, "The client has the streams of its cache.")
   }
@@ -292,8 +291,7 @@ extension SyncEngine {
     sender.leave()
     link.forgetAllTargets()
     dropViewsForOthers()
-    stopGarbageCollection()
-    stopIndexFill()
+    emit(work.stop())
     showSharedOnlineState()
     log(.debug, "Another client has the streams of the cache.")
   }

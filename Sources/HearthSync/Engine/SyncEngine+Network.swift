@@ -6,10 +6,7 @@ extension SyncEngine {
 
   func start() {
     guard link.allow(.notStarted) else { return }
-    if isPrimary {
-      startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
-      startIndexFillIfNeeded()
-    }
+    if isPrimary { emit(work.start(hasIndexWork: hasIndexWork)) }
     do {
       try localStore.start()
       openStreams()
@@ -24,8 +21,7 @@ extension SyncEngine {
     link.forbid(.shutdown)
     closeStreams()
     follow(conflicts.stop())
-    stopGarbageCollection()
-    stopIndexFill()
+    emit(work.stop())
     // Not offline: that would show cached data to listeners at the end.
     views.removeAllListeners()
     for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
@@ -37,7 +33,7 @@ extension SyncEngine {
     emit(retries.stop())
     waits = WriteWaits()
     _ = held.takeListens()
-    bundles = [:]
+    work.bundles.removeAll()
     leaveCache()
   }
 

@@ -4,15 +4,6 @@ internal import HearthStore
 
 /// One-time reads of the cache.
 extension SyncEngine {
-  func readDocument(_ id: RequestID, _ key: DocumentKey) {
-    storeWritesBeforeRead()
-    do {
-      emit(.answer(id, .document(try localStore.readDocument(key))))
-    } catch {
-      emit(.requestFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
-    }
-  }
-
   func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
     storeWritesBeforeRead()
     let aggregated = Aggregation.query(query, for: aggregations)
@@ -39,15 +30,6 @@ extension SyncEngine {
       considerIndexes(for: aggregated, after: execution)
     } catch {
       emit(.requestFailed(id, .readFailed(error)))
-    }
-  }
-
-  func readPendingWrites(_ id: RequestID, _ query: Query, maximumDocuments: Int) {
-    storeWritesBeforeRead()
-    do {
-      emit(.answer(id, .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximumDocuments))))
-    } catch {
-      emit(.requestFailed(id, .storage("The pending writes could not be read from the cache", error)))
     }
   }
 

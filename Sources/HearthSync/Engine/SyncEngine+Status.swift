@@ -14,7 +14,7 @@ extension SyncEngine {
   /// The writes of all users that wait in memory, oldest first. After ``SyncEvent/shutdown`` those that could not be stored.
   package var heldWriteIDs: [WriteID] { held.writes.map(\.write.id) }
 
-  package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
+  package var status: SyncStatus { SyncStatus(connection: connection, work: work.inProgress) }
 
   /// True if this client has the streams and nothing waits for the backend.
   var isInStep: Bool { isPrimary && sender.hasNothingToSend && held.writes.isEmpty && connection == .inStep }
@@ -42,19 +42,5 @@ extension SyncEngine {
     }
     if isPrimary, sender.failsToWrite { return .offline(sender.lastError) }
     return isOffline ? .offline(isPrimary ? link.lastWatchError : nil) : nil
-  }
-
-  // MARK: - Work
-
-  private var work: [SyncWork] {
-    var work: [SyncWork] = []
-    if isFillingIndexes { work.append(.indexFilling(steps: indexFillSteps)) }
-    if let run = garbageCollection, run.report.hasCollected || run.report.releasedBytes > 0 {
-      work.append(.garbageCollection(removedDocuments: run.report.removedDocumentCount))
-    }
-    for (id, loader) in bundles.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      if let loader { work.append(.bundle(id, loader.currentProgress)) }
-    }
-    return work
   }
 }

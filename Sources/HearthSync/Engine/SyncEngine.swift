@@ -10,6 +10,7 @@ package import HearthModel
 /// * ``BackendLink`` owns the watch stream, the targets on it, and the online state;
 /// * ``OutboxSender`` owns the write stream and the batches on it;
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
+/// * ``BackgroundWork`` decides when garbage is collected and indexes are filled, and holds the bundles that are being loaded;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
 /// * ``Conflicts`` resolves conflicts between waiting writes and what others have written;
@@ -53,11 +54,8 @@ package final class SyncEngine {
   /// The storage operations that are repeated until they succeed.
   var retries: RetryQueue
 
-  /// The garbage collection that is under way. Written in SyncEngine+GarbageCollection.swift.
-  var garbageCollection: GarbageCollectionRun?
-
-  /// True if the timer for the next step of filling indexes runs. Written in SyncEngine+Indexes.swift.
-  var isFillingIndexes = false
+  /// Garbage collection, the filling of indexes, and the bundles that are being loaded.
+  var work: BackgroundWork
 
   /// True at the client that has the streams: the only one of its cache, or the holder of the lease. Written in
   /// SyncEngine+Clients.swift.
@@ -88,12 +86,6 @@ package final class SyncEngine {
   var transfers: [ListenerID: Transfer] = [:]
   /// The observers of the status and of the outbox.
   var statusWatch = StatusWatch()
-  /// The steps of filling indexes since the start. Written in SyncEngine+Indexes.swift.
-  var indexFillSteps = 0
-
-  /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
-  /// Written in SyncEngine+Bundles.swift.
-  var bundles: [RequestID: BundleLoader?] = [:]
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
@@ -106,6 +98,7 @@ package final class SyncEngine {
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
     isPrimary = !localStore.isShared
+    work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: isPrimary)
     views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: isPrimary)
     if !isPrimary { link.forbid(.secondary) }
   }
@@ -150,6 +143,7 @@ package final class SyncEngine {
     assert(
       backgroundQueries.listenQueries.allSatisfy { !views.hasView(of: $0) },
       "A query waits for its first result that has a view.")
+    work.assertInvariants(isPrimary: isPrimary)
   }
 
   private func dispatch(_ event: SyncEvent) {
@@ -166,7 +160,7 @@ package final class SyncEngine {
     case .observeOutbox(let isOn): statusWatch.observeOutbox(isOn)
     case .observeStatus(let isOn): statusWatch.observeStatus(isOn, status)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
-    case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
+    case .bundleBytes(let id, let bytes): emit(work.bundles.received(bytes, id))
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
@@ -194,26 +188,77 @@ package final class SyncEngine {
 
   private func perform(_ request: EngineRequest, _ id: RequestID) {
     switch request {
-    case .readDocument(let key): readDocument(id, key)
+    case .readDocument(let key):
+      storeWritesBeforeRead()
+      answer(id, failure: "Document \(key.canonicalString) could not be read from the cache") {
+        .document(try localStore.readDocument(key))
+      }
     case .readQuery(let query): readQuery(id, query)
     case .readAggregation(let query, let aggregations): readAggregation(id, query, aggregations)
-    case .readPendingWrites(let query, let maximum): readPendingWrites(id, query, maximumDocuments: maximum)
-    case .readNamedQuery(let name): readNamedQuery(id, name)
+    case .readPendingWrites(let query, let maximum):
+      storeWritesBeforeRead()
+      answer(id, failure: "The pending writes could not be read from the cache") {
+        .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximum))
+      }
+    case .readNamedQuery(let name):
+      answer(id, failure: "The named query could not be read from the cache") {
+        .query(try localStore.query(named: name)?.query)
+      }
     case .waitForPendingWrites: waitForPendingWrites(id)
     case .withdraw(let batchID, let evenIfSent, let identity):
       withdraw(id, batchID, identity, evenIfSent: evenIfSent)
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
     case .discardRejected(let batches, let identities): discardRejected(id, batches, identities)
-    case .setIndexes(let definitions): setIndexes(id, definitions)
-    case .deleteAllIndexes: deleteAllIndexes(id)
-    case .clear(let run): clear(id, run)
-    case .pin(let query): changePins(id) { try localStore.pin(query) }
-    case .unpin(let query): changePins(id) { try localStore.unpin(query) }
-    case .readPinnedQueries: readPinnedQueries(id)
+    case .setIndexes(let definitions):
+      let isDone = change(id, failure: "The index configuration could not be stored") {
+        try localStore.setIndexes(definitions)
+      }
+      if isDone { emit(work.indexFill.indexesChanged()) }
+    case .deleteAllIndexes:
+      let isDone = change(id, failure: "The indexes could not be deleted") { try localStore.deleteAllIndexes() }
+      if isDone { emit(work.indexFill.indexesChanged()) }
+    case .clear(var run):
+      // One step: the caller asks for the next, so that what is waiting comes in between. No view changes: documents that a listener shows
+      // stay, in whichever client it is.
+      answer(id, failure: "The cache could not be cleared") {
+        try localStore.advance(&run) { backgroundQueries.mayShow($0) || views.shows($0) }
+        return .clearing(run)
+      }
+    case .pin(let query): change(id, failure: "The pin could not be stored") { try localStore.pin(query) }
+    case .unpin(let query): change(id, failure: "The pin could not be stored") { try localStore.unpin(query) }
+    case .readPinnedQueries:
+      answer(id, failure: "The pinned queries could not be read") { .queries(try localStore.pinnedQueries()) }
     case .enableNetwork: enableNetwork(id)
     case .disableNetwork: disableNetwork(id)
     }
+  }
+
+  /// Answers a request with the result of an operation on the cache.
+  ///
+  /// - Parameter failure: Stands before the error if the operation fails.
+  func answer(_ id: RequestID, failure: String, _ operation: () throws -> EngineAnswer) {
+    do {
+      emit(.answer(id, try operation()))
+    } catch {
+      emit(.requestFailed(id, .storage(failure, error)))
+    }
+  }
+
+  /// Answers a request whose change of the cache is done.
+  ///
+  /// - Parameter failure: Stands before the error if the change fails.
+  /// - Returns: False if it has failed.
+  @discardableResult
+  func change(_ id: RequestID, failure: String, _ change: () throws -> Void) -> Bool {
+    do {
+      try change()
+    } catch {
+      emit(.requestFailed(id, .storage(failure, error)))
+      return false
+    }
+    emit(.answer(id, .done))
+    return true
   }
 
   private func timerFired(_ kind: TimerKind) {
@@ -228,7 +273,7 @@ package final class SyncEngine {
     case .clientMetadataRefresh:
       clientRefreshTimerFired()
       tryHeldCalls()
-    case .indexBackfill: indexFillTimerFired()
+    case .indexBackfill: emit(work.indexFill.timerFired { try localStore.advanceIndexFill() })
     }
   }
 
@@ -238,7 +283,7 @@ package final class SyncEngine {
     case .listen(let id, _, _): emit(.raiseError(id, .terminated))
     case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
     case .request(let id, _): emit(.requestFailed(id, .terminated))
-    case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
+    case .bundleBytes(let id, _), .bundleEnded(let id, _): emit(BundleLoads.failed(id, .failed, .terminated))
     case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,
       .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
       .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
