@@ -95,7 +95,7 @@ extension SyncEngine {
       }
     }
     // What other clients wanted of the target meanwhile had no view to be noted at.
-    if isPrimary, localStore.hasOtherClients { attemptToFollowOthers() }
+    if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
     if case .success(let result) = result { considerIndexes(for: result.query, after: result.execution) }
   }
 

@@ -21,7 +21,7 @@ extension SyncEngine {
   func catchUp() throws {
     try localStore.catchUp()
     if localStore.hasNews { refreshViews([:]) }
-    newsReadAt = now
+    membership.primaryWatch.newsWasRead(at: now)
     if !isPrimary, views.holdBack { try showHeldBackDocuments() }
   }
 
@@ -70,20 +70,8 @@ extension SyncEngine {
       emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
     } catch {
       log(.debug, "The outbox cannot be read: \(error)")
-      synchronizeSoon()
+      retryOnce(.synchronizeViews)
     }
-  }
-
-  /// The event that shows how far targets agree with the backend.
-  static func event(of states: [TargetID: TargetAgreement]) -> RemoteEvent? {
-    guard !states.isEmpty else { return nil }
-    return RemoteEvent(
-      snapshotVersion: .none,
-      targetChanges: states.mapValues {
-        var change = TargetChange(isCurrent: $0 != .open)
-        change.isDisputed = $0 == .disputed
-        return change
-      })
   }
 
   /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view
@@ -112,7 +100,7 @@ extension SyncEngine {
     backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
     if news.isIncomplete {
       backgroundQueries.noteGap()
-      synchronizeSoon()
+      retryOnce(.synchronizeViews)
     }
     if news.concernsLease { leaseHasChanged() }
     if news.isFromPrimary { primaryWasHeard() }
@@ -120,7 +108,7 @@ extension SyncEngine {
     if news.isQuestion { giveSignOfLife() }
     if news.asksForRetry { retryNow(nil) }
     if news.concernsIndexes { emit(work.indexFill.start(hasWork: hasIndexWork)) }
-    if news.concernsClients { attemptToFollowOthers() }
+    if news.concernsClients { retryOnce(.followOthers) }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
       sender.outboxHasGrown()
@@ -142,7 +130,7 @@ extension SyncEngine {
     guard !isPrimary else { return }
     // What views said of their agreement with the backend ended when this client counted as offline, perhaps for a reason of its own.
     // The primary client does not repeat what it has published.
-    if link.onlineState == .offline, localStore.sharedOnlineState != .offline { synchronizeSoon() }
+    if link.onlineState == .offline, localStore.sharedOnlineState != .offline { retryOnce(.synchronizeViews) }
     follow(link.setOnlineState(localStore.sharedOnlineState))
   }
 
@@ -172,15 +160,16 @@ extension SyncEngine {
 
   /// Stores what this client says of itself, and goes on with the role that it has then.
   func storeRole() throws {
-    switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: isVisible) {
-    case .held:
-      takeLease()
+    switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: membership.isVisible) {
+    case .held where isPrimary:
       // Of clients that were found dead this client has told the others, not itself.
-      if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
+      if !views.foreignTargets.isEmpty { retryOnce(.followOthers) }
+    case .held:
+      retryOnce(.becomePrimary)
     case .taken:
       // Others may have had it since this client was the primary one.
       stepDown()
-      takeLease()
+      retryOnce(.becomePrimary)
     case .notHeld: loseLease()
     }
   }
@@ -200,7 +189,7 @@ extension SyncEngine {
         let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
         // To leave the lease may have waited in vain: then the role rests.
         if try !isOthersTurn && !retries.holds(.storeRole)
-          && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible)
+          && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: membership.isVisible)
         {
           return refreshRole()
         }
@@ -209,10 +198,6 @@ extension SyncEngine {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
-  }
-
-  private func takeLease() {
-    if !isPrimary { retryOnce(.becomePrimary) }
   }
 
   /// True if this client has the lease, and has not taken the streams over yet.
@@ -229,20 +214,17 @@ extension SyncEngine {
       (targets, isComplete) = try adoptAll()
       state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     } catch {
-      dropViewsForOthers()
+      for target in views.stopResolvingLimbo() { localStore.forgetTarget(target) }
       throw error
     }
-    endPrimaryWatch()
-    isPrimary = true
-    turn = LeaseTurn(began: now)
-    published = Published(agreements: state.agreements, inherited: views.watchedTargets)
+    follow(membership.becomePrimary(at: now, agreements: state.agreements, watched: views.watchedTargets))
     views.beginToResolveLimbo(confirmedKeys: state.confirmedKeys)
     // The streams are still closed. A view that was made just now agrees with the backend when that says so, not before: nobody
     // knows yet which of its documents wait for the outcome of a write.
     // Of a target that nobody wants it to be asked for any more, nobody says when the agreement ends.
     var shown = state.agreements.filter { views.hasListeners(on: $0.key) }
     for target in shown.keys where !views.isWanted(target) { shown[target] = .open }
-    refreshViews(state.documents, event: Self.event(of: shown))
+    refreshViews(state.documents, event: RemoteEvent(agreements: shown))
     // Storing what the views show may have found that another client has the lease by now.
     guard isPrimary else { return }
     _ = link.allow(.secondary)
@@ -254,12 +236,8 @@ extension SyncEngine {
     askBackendForWaitingReads()
     openStreams()
     emit(work.start(hasIndexWork: hasIndexWork))
-    if !isComplete { attemptToFollowOthers() }
+    if !isComplete { retryOnce(.followOthers) }
     log(.debug, "The client has the streams of its cache.")
-  }
-
-  private func dropViewsForOthers() {
-    for target in views.stopResolvingLimbo() { localStore.forgetTarget(target) }
   }
 
   /// Another client has the lease, or is to have it.
@@ -275,22 +253,21 @@ extension SyncEngine {
     retries.leaseIsLost()
     if hadLease {
       backgroundQueries.noteGap()
-      synchronizeSoon()
+      retryOnce(.synchronizeViews)
     }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
     for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
       _ = link.allow(cause)
     }
     guard isPrimary else { return }
-    isPrimary = false
+    membership.stepDown()
     follow(conflicts.park())
-    turn = LeaseTurn()
     link.forbid(.secondary)
     closeStreams()
     follow(views.endFreshReads())
     sender.leave()
     link.forgetAllTargets()
-    dropViewsForOthers()
+    for target in views.stopResolvingLimbo() { localStore.forgetTarget(target) }
     emit(work.stop())
     showSharedOnlineState()
     log(.debug, "Another client has the streams of the cache.")
@@ -332,10 +309,6 @@ extension SyncEngine {
 
   // MARK: - Synchronizing
 
-  func synchronizeSoon() {
-    retryOnce(.synchronizeViews)
-  }
-
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.
   func synchronizeViews() throws {
     let wasPrimary = isPrimary
@@ -347,7 +320,7 @@ extension SyncEngine {
         views.takeOver(keys, of: target)
       }
     }
-    refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.agreements))
+    refreshViews(state.documents, event: isPrimary ? nil : RemoteEvent(agreements: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
     let gone = try waits.pendingBatches.sorted { $0.key < $1.key }

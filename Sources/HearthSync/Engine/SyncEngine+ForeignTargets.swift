@@ -3,18 +3,13 @@ internal import HearthModel
 
 /// Targets that other clients use, at the client that has the streams, and rows of targets that others have removed.
 extension SyncEngine {
-  func attemptToFollowOthers() {
-    retryOnce(.followOthers)
-  }
-
   /// Watches what other clients want to be watched, and nothing else of theirs.
   func followOthers() throws {
     guard isPrimary else { return }
     let others = try localStore.targetsOfOthers()
     // With the last client of a target goes what was told of it. The next one is told again.
-    for target in others.keys where (published.agreements[target] ?? .open) != .open {
-      if try localStore.agreement(of: target) == .open { published.agreements[target] = nil }
-    }
+    for target in membership.published.agreeing(among: others.keys)
+    where try localStore.agreement(of: target) == .open { membership.published.forget(target) }
     // One that cannot be followed does not keep the others from it.
     var failure: (any Error)?
     func attempt(_ operation: () throws -> Void) throws {

@@ -17,7 +17,7 @@ extension SyncEngine {
 
   /// Stores the writes, begins the listeners and gives the sign of life that wait, unless another process holds the file at this moment.
   func tryHeldCalls() {
-    guard !held.isEmpty || owesSignOfLife, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
+    guard !held.isEmpty || membership.owesSign, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
       localStore.isFree(waitingAtMost: .zero)
     else { return }
     do {

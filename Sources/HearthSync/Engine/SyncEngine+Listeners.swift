@@ -57,7 +57,10 @@ extension SyncEngine {
       views.listen(
         id, to: query, options, target: target, onlineState: link.onlineState,
         awaitsFreshAnswer: isOpen || awaitsPrimary))
-    if awaitsPrimary { return awaitSignOfLife(id) }
+    if awaitsPrimary {
+      views.awaitSignOfLife(id)
+      return follow(membership.primaryWatch.readWaits())
+    }
     guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
     follow(views.readFreshly(id, known))
   }
@@ -108,7 +111,7 @@ extension SyncEngine {
       var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
       if agreement != .open, initial != nil, localStore.hasNews {
         agreement = .open
-        synchronizeSoon()
+        retryOnce(.synchronizeViews)
       }
       let first = try initial ?? run(query)
       follow(
@@ -154,7 +157,7 @@ extension SyncEngine {
     } catch {
       // The backend is asked for it once more, and then they hear of it.
       log(.warning, "Other clients cannot be told that the backend has refused target \(target): \(error)")
-      attemptToFollowOthers()
+      retryOnce(.followOthers)
     }
   }
 

@@ -128,6 +128,6 @@ extension SyncEngine {
     forgetFutileTurns()
     openStreams()
     // A failed attempt has shown the client as offline; no stream of a secondary one ends that.
-    if primaryWatch != .silent { showSharedOnlineState() }
+    if !membership.primaryWatch.isSilent { showSharedOnlineState() }
   }
 }

@@ -3,14 +3,6 @@ internal import HearthModel
 
 /// The notices that a client writes for the others of its cache at the end of an event.
 extension SyncEngine {
-  /// The states that the other clients know.
-  struct Published {
-    var agreements: [TargetID: TargetAgreement] = [:]
-    /// The targets whose state was published by the former holder of the lease, and of which the backend has said nothing since.
-    var inherited: Set<TargetID> = []
-    var onlineState: OnlineState?
-  }
-
   private static let maximumNewsRounds = 4
 
   /// Ends an event: notifies the other clients of what has changed for them, and shows their changes.
@@ -25,7 +17,9 @@ extension SyncEngine {
       if !localStore.hasNews, !retries.isDue { break }
     }
     if localStore.hasNews { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
-    waitForPrimary()
+    let awaitsPrimary =
+      !isPrimary && link.onlineState != .offline && (views.waitForBackend || views.awaitSignOfLife)
+    follow(membership.primaryWatch.endEvent(isAwaited: awaitsPrimary))
     if localStore.takeHasTold() { emit(.wakeOthers) }
   }
 
@@ -44,21 +38,15 @@ extension SyncEngine {
   func publish() throws {
     guard isPrimary else { return }
     guard localStore.hasOtherClients else {
-      if published.agreements.isEmpty { return }
+      guard membership.published.holdsAgreements else { return }
       // The next other client gets everything.
       try localStore.unpublish()
-      published = Published()
+      membership.published.removeAll()
       return
     }
-    // Other clients that hear that it is offline take no target for one that agrees with the backend.
-    if link.onlineState == .offline { published.inherited = [] }
-    var states = views.syncStates
-    for target in published.inherited where states[target] == .open { states[target] = published.agreements[target] }
-    try localStore.publish(states.filter { published.agreements[$0] != $1 })
-    published.agreements = states
-    guard published.onlineState != link.onlineState else { return }
-    try localStore.publish(link.onlineState)
-    published.onlineState = link.onlineState
+    try membership.published.publish(
+      views.syncStates, link.onlineState, store: { try localStore.publish($0) },
+      storeOnline: { try localStore.publish($0) })
   }
 
   /// Takes note of an error that says that another client has the lease.

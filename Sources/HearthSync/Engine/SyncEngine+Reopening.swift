@@ -58,7 +58,7 @@ extension SyncEngine {
       } catch {
         log(.debug, "The outcome of batch \(batchID) cannot be looked up: \(error)")
         // Without other clients nobody can have got the answer.
-        if localStore.isShared { synchronizeSoon() } else { emit(waits.complete(batchID, ending)) }
+        if localStore.isShared { retryOnce(.synchronizeViews) } else { emit(waits.complete(batchID, ending)) }
       }
     }
     held = HeldCalls(takingOver: handover.heldWrites)

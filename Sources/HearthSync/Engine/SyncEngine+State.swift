@@ -4,6 +4,8 @@ package import HearthModel
 /// The state of the engine, as its owner and its tests see it.
 extension SyncEngine {
   package var onlineState: OnlineState { link.onlineState }
+  /// True at the client that has the streams: the only one of its cache, or the holder of the lease.
+  package var isPrimary: Bool { membership.isPrimary }
   /// The documents that are being looked up, with their targets.
   package var activeLimboDocuments: [DocumentKey: TargetID] { views.activeLimboDocuments }
   /// The documents that wait to be looked up, in order.

@@ -128,7 +128,8 @@ extension SyncEngine {
     for (target, keys) in keys.merging(news.after.confirmedKeys, uniquingKeysWith: { _, newer in newer }) {
       views.takeOver(keys, of: target)
     }
-    let (before, after) = (Self.event(of: news.before.targetStates), Self.event(of: news.after.targetStates))
+    let before = RemoteEvent(agreements: news.before.targetStates)
+    let after = RemoteEvent(agreements: news.after.targetStates)
     guard var all = event ?? before ?? after else { return nil }
     all.targetChanges.merge(before?.targetChanges ?? [:]) { read, _ in read }
     all.targetChanges.merge(after?.targetChanges ?? [:]) { _, newer in newer }

@@ -38,21 +38,12 @@ extension SyncEngine {
     // One transaction for documents and tokens. If it fails, nothing of the snapshot may be shown or taken over.
     let changes = try localStore.apply(event)
     retries.storageProven()
-    published.inherited.subtract(event.targetChanges.keys)
-    forgetPublished(of: event)
+    membership.published.snapshotStored(event)
     // A result that is being computed may have been read before the snapshot was stored.
     backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
     refreshViews(changes, event: event)
     follow(views.endFreshReads(answeredBy: event))
-  }
-
-  /// The store tells the others of the documents of a target with a limit, and that it is open where not everything has come. So what was
-  /// published before may not be in the file any more.
-  private func forgetPublished(of event: RemoteEvent) {
-    let open = event.targetChanges.filter { !$0.value.isCurrent }.map(\.key) + event.targetMismatches.keys
-    published.inherited.subtract(open)
-    for target in open where published.agreements[target] ?? .open != .open { published.agreements[target] = nil }
   }
 
   // MARK: - Rejected targets

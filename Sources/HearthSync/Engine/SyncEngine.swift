@@ -10,6 +10,7 @@ package import HearthModel
 /// * ``BackendLink`` owns the watch stream, the targets on it, and the online state;
 /// * ``OutboxSender`` owns the write stream and the batches on it;
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
+/// * ``CacheMembership`` decides on the role in a shared cache, and knows what the other clients were told;
 /// * ``BackgroundWork`` decides when garbage is collected and indexes are filled, and holds the bundles that are being loaded;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
@@ -57,27 +58,11 @@ package final class SyncEngine {
   /// Garbage collection, the filling of indexes, and the bundles that are being loaded.
   var work: BackgroundWork
 
-  /// True at the client that has the streams: the only one of its cache, or the holder of the lease. Written in
-  /// SyncEngine+Clients.swift.
-  package internal(set) var isPrimary: Bool
-  /// True if the client is in the foreground.
-  var isVisible = false
-  /// Written in SyncEngine+Clients.swift and SyncEngine+Publishing.swift.
-  var published = Published()
-  /// Written in SyncEngine+LeaseTurns.swift.
-  var turn = LeaseTurn()
-  /// Written in SyncEngine+PrimaryWatch.swift.
-  var primaryWatch = PrimaryWatch.idle
-  /// The monotonic time at which a secondary client has found out last that the primary one has written something; nil if it never has.
-  /// Written in SyncEngine+PrimaryWatch.swift.
-  var primaryHeard: Duration?
-  /// The monotonic time at which the notices of other clients were read last. Written in SyncEngine+Clients.swift.
-  var newsReadAt = Duration.zero
+  /// The role in a shared cache, and what is known of the other clients.
+  var membership: CacheMembership
 
   /// The writes and listeners that wait until the file can be written.
   var held = HeldCalls()
-  /// True if a sign of life, or the question for one, waits for that, too. Written in SyncEngine+PrimaryWatch.swift.
-  var owesSignOfLife = false
 
   /// The conflict that the outbox waits for.
   var conflicts: Conflicts
@@ -97,9 +82,10 @@ package final class SyncEngine {
     retries = RetryQueue(parameters: configuration.backoff)
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
-    isPrimary = !localStore.isShared
-    work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: isPrimary)
-    views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: isPrimary)
+    membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
+    work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
+    views = QueryViews(
+      limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared)
     if !isPrimary { link.forbid(.secondary) }
   }
 
@@ -144,6 +130,7 @@ package final class SyncEngine {
       backgroundQueries.listenQueries.allSatisfy { !views.hasView(of: $0) },
       "A query waits for its first result that has a view.")
     work.assertInvariants(isPrimary: isPrimary)
+    membership.assertInvariants()
   }
 
   private func dispatch(_ event: SyncEvent) {
@@ -171,7 +158,7 @@ package final class SyncEngine {
     case .suspend: suspend()
     case .resume: resume()
     case .setVisibility(let isVisible):
-      self.isVisible = isVisible
+      membership.setVisibility(isVisible)
       refreshRole()
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)

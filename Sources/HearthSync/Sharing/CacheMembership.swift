@@ -1,0 +1,103 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The part of one client in its cache, which it may share with others.
+///
+/// | event | secondary | primary |
+/// |---|---|---|
+/// | the lease was taken, and the views are those of all clients | primary; the watch of the primary client ends | - |
+/// | the lease is lost or left | - | secondary |
+/// | the lease is left to another client | waits for that one to take it | - |
+///
+/// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
+struct CacheMembership {
+  /// Something that a client owes the others because another process has held the file.
+  enum OwedSign {
+    /// A sign of life, for which the primary client was asked.
+    case answer
+    /// The question for one, of a secondary client.
+    case question
+  }
+
+  /// True at the client that has the streams: the only one of its cache, or the holder of the lease.
+  private(set) var isPrimary: Bool
+  /// True if the client is in the foreground.
+  private(set) var isVisible = false
+  var turn = LeaseTurn()
+  var published = PublishedStates()
+  var primaryWatch: PrimaryWatch
+  /// True if a sign of life, or the question for one, could not be stored.
+  private(set) var owesSign = false
+  /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.
+  private var yieldedSince: Duration?
+  private let yieldInterval: Duration
+
+  init(isShared: Bool, configuration: SyncConfiguration) {
+    isPrimary = !isShared
+    primaryWatch = PrimaryWatch(timeout: configuration.onlineStateTimeout)
+    yieldInterval = configuration.clientRefreshInterval
+  }
+
+  mutating func setVisibility(_ isVisible: Bool) {
+    self.isVisible = isVisible
+  }
+
+  /// This client has the streams from now on.
+  ///
+  /// - Parameters:
+  ///   - agreements: The agreements of all targets, as the file has them.
+  ///   - watched: The targets that the backend is asked for.
+  mutating func becomePrimary(
+    at now: Duration, agreements: [TargetID: TargetAgreement], watched: Set<TargetID>
+  ) -> [PrimaryWatch.Action] {
+    assert(!isPrimary, "The primary client becomes the primary client.")
+    isPrimary = true
+    turn = LeaseTurn(at: now)
+    yieldedSince = nil
+    published = PublishedStates(agreements: agreements, inherited: watched)
+    return primaryWatch.end()
+  }
+
+  /// Another client has the streams from now on.
+  mutating func stepDown() {
+    assert(isPrimary, "A secondary client becomes a secondary client.")
+    isPrimary = false
+    turn = LeaseTurn()
+    yieldedSince = nil
+  }
+
+  /// Returns true for a while after the lease was left to another client. That takes it at once; if it does not, all others may, those last
+  /// that had their turn in vain.
+  ///
+  /// - Parameters:
+  ///   - isLeftToOther: True if the lease is free, and left to another client.
+  ///   - hadFutileTurns: True if this client has had its turn in vain.
+  mutating func yieldsToHeir(isLeftToOther: Bool, hadFutileTurns: Bool, at now: Duration) -> Bool {
+    guard isLeftToOther else {
+      yieldedSince = nil
+      return false
+    }
+    let since = yieldedSince ?? now
+    yieldedSince = since
+    return now - since < yieldInterval * (hadFutileTurns ? 3 : 1)
+  }
+
+  /// A sign of life, or the question for one, could not be stored.
+  mutating func signWasNotStored() {
+    owesSign = true
+  }
+
+  /// Takes what is owed to the others; nil if it is of no use any more.
+  mutating func takeOwedSign() -> OwedSign? {
+    guard owesSign else { return nil }
+    owesSign = false
+    if isPrimary { return .answer }
+    return primaryWatch.expectsSign ? .question : nil
+  }
+
+  /// Checks in debug builds what must hold between two events.
+  func assertInvariants() {
+    primaryWatch.assertInvariants(isPrimary: isPrimary)
+    assert(isPrimary || !turn.isEnding, "The turn of a client ends that does not hold the lease.")
+  }
+}

@@ -1,0 +1,111 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Role in a shared cache")
+struct CacheMembershipTests {
+  private let configuration = SyncConfiguration(clientRefreshInterval: .seconds(1), jitter: { 0 })
+
+  @Test("a client that is alone is primary; one of several becomes it, and ends its watch of the former one")
+  func roles() {
+    let alone = CacheMembership(isShared: false, configuration: configuration)
+    #expect(alone.isPrimary)
+    var member = CacheMembership(isShared: true, configuration: configuration)
+    #expect(!member.isPrimary)
+    _ = member.primaryWatch.endEvent(isAwaited: true)
+    let actions = member.becomePrimary(at: .seconds(3), agreements: [:], watched: [])
+    #expect(actions == [.emit(.cancelTimer(.onlineStateTimeout))] && member.isPrimary)
+    member.turn.end()
+    member.stepDown()
+    #expect(!member.isPrimary && !member.turn.isEnding)
+    member.assertInvariants()
+  }
+
+  @Test("what could not be stored is owed once, and only while it is of use")
+  func owedSign() {
+    var primary = CacheMembership(isShared: false, configuration: configuration)
+    #expect(primary.takeOwedSign() == nil)
+    primary.signWasNotStored()
+    #expect(primary.owesSign && primary.takeOwedSign() == .answer && primary.takeOwedSign() == nil)
+    var member = CacheMembership(isShared: true, configuration: configuration)
+    member.signWasNotStored()
+    #expect(member.takeOwedSign() == nil && !member.owesSign)
+    _ = member.primaryWatch.asked(succeeded: true)
+    member.signWasNotStored()
+    #expect(member.takeOwedSign() == .question)
+  }
+
+  @Test("a client waits one interval for the heir of the lease, three if its own turns were in vain")
+  func heir() {
+    for (hadFutileTurns, patience) in [(false, 1), (true, 3)] {
+      var member = CacheMembership(isShared: true, configuration: configuration)
+      func yields(_ isLeft: Bool, at seconds: Int) -> Bool {
+        member.yieldsToHeir(isLeftToOther: isLeft, hadFutileTurns: hadFutileTurns, at: .seconds(seconds))
+      }
+      #expect(yields(true, at: 10) && !yields(true, at: 10 + patience))
+      #expect(!yields(false, at: 20) && yields(true, at: 30))
+    }
+  }
+}
+
+@Suite("States that other clients know")
+struct PublishedStatesTests {
+  private let kept: TargetID = 2
+  private let other: TargetID = 4
+
+  /// Publishes, and returns what was stored.
+  private func publish(
+    _ states: [TargetID: TargetAgreement], _ online: OnlineState = .online, to published: inout PublishedStates
+  ) -> (agreements: [TargetID: TargetAgreement], online: OnlineState?) {
+    var stored: [TargetID: TargetAgreement] = [:]
+    var storedOnline: OnlineState?
+    published.publish(states, online, store: { stored = $0 }, storeOnline: { storedOnline = $0 })
+    return (stored, storedOnline)
+  }
+
+  @Test("only what has changed is published")
+  func changes() {
+    var published = PublishedStates()
+    #expect(!published.holdsAgreements)
+    var stored = publish([kept: .complete, other: .open], to: &published)
+    #expect(stored.agreements == [kept: .complete, other: .open] && stored.online == .online)
+    stored = publish([kept: .complete, other: .complete], to: &published)
+    #expect(stored.agreements == [other: .complete] && stored.online == nil)
+    #expect(published.holdsAgreements && published.agreeing(among: [kept, other, 6]) == [kept, other])
+  }
+
+  @Test("a state that could not be stored is published the next time")
+  func failure() {
+    struct StoreFailure: Error {}
+    var published = PublishedStates()
+    #expect(throws: StoreFailure.self) {
+      try published.publish([kept: .complete], .online, store: { _ in throw StoreFailure() }, storeOnline: { _ in })
+    }
+    #expect(throws: StoreFailure.self) {
+      try published.publish([kept: .complete], .online, store: { _ in }, storeOnline: { _ in throw StoreFailure() })
+    }
+    let stored = publish([kept: .complete], to: &published)
+    #expect(stored.agreements.isEmpty && stored.online == .online)
+  }
+
+  @Test("an open view does not take back what the former holder has published, until the backend says something")
+  func inherited() {
+    var published = PublishedStates(agreements: [kept: .complete, other: .complete], inherited: [kept, other])
+    published.snapshotStored(
+      RemoteEvent(snapshotVersion: .none, targetChanges: [other: TargetChange(isCurrent: true)]))
+    #expect(publish([kept: .open, other: .open], to: &published).agreements == [other: .open])
+    #expect(publish([kept: .open, other: .open], .offline, to: &published).agreements == [kept: .open])
+  }
+
+  @Test("a target that a snapshot leaves open is published again")
+  func reopened() {
+    var published = PublishedStates(agreements: [kept: .complete], inherited: [])
+    published.snapshotStored(
+      RemoteEvent(snapshotVersion: .none, targetChanges: [kept: TargetChange(isCurrent: false)]))
+    #expect(publish([kept: .complete], to: &published).agreements == [kept: .complete])
+    published.forget(kept)
+    #expect(publish([kept: .complete], to: &published).agreements == [kept: .complete])
+  }
+}
