@@ -15,7 +15,7 @@ extension SyncEngine {
     if options.isOneTimeRead, let error = storeWritesBeforeRead(needsFile: needsTarget), needsTarget {
       return emit(.raiseError(id, .listenFailed(error)))
     }
-    if options.reportsTransfer { transfers[id] = Transfer(query: query) }
+    if options.reportsTransfer { transfers.begin(id, query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
     if !held.isEmpty, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
@@ -137,7 +137,7 @@ extension SyncEngine {
   }
 
   func unlisten(_ id: ListenerID) {
-    transfers[id] = nil
+    transfers.end(id)
     held.remove(id)
     guard views.hasListener(id) else { return stopBackgroundListen(for: id) }
     follow(views.unlisten(id))
@@ -181,11 +181,5 @@ extension SyncEngine {
       if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
       if localStore.isShared { retryOnce(.storeTargetUses, after: error) }
     }
-  }
-
-  // MARK: - Snapshots in sync
-
-  func addSnapshotsInSyncListener(_ id: ListenerID) {
-    follow(views.addSnapshotsInSyncListener(id))
   }
 }

@@ -42,7 +42,7 @@ extension SyncEngine {
   ///   - reason: Stands in the error of calls whose batch could not be saved.
   ///   - wallTime: The device's time, as in ``handle(_:now:wallTime:)``.
   package func takeOver(_ handover: SyncHandover, reason: String, wallTime: Timestamp = .epoch) {
-    self.wallTime = wallTime
+    time.advance(to: now, wallTime: wallTime)
     assert(link.isForbidden(for: .notStarted), "An engine goes on for another after its start.")
     waits = WriteWaits(pendingBatches: handover.pendingBatches)
     localStore.createsIndexes = handover.createsIndexes

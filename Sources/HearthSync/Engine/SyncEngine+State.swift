@@ -3,6 +3,11 @@ package import HearthModel
 
 /// The state of the engine, as its owner and its tests see it.
 extension SyncEngine {
+  /// Monotonic time of the event being handled.
+  var now: Duration { time.now }
+  /// The device's time of the event being handled.
+  var wallTime: Timestamp { time.wallTime }
+
   package var onlineState: OnlineState { link.onlineState }
   /// True at the client that has the streams: the only one of its cache, or the holder of the lease.
   package var isPrimary: Bool { membership.isPrimary }

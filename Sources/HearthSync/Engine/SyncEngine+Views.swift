@@ -59,8 +59,7 @@ extension SyncEngine {
   /// - Parameter body: Changes them, and returns the error if one could not be brought up to date. Must not write the cache.
   @discardableResult
   private func refresh(_ body: (Surroundings) -> (any Error)?) -> (any Error)? {
-    assert(heldReports == nil, "The views are refreshed while they are refreshed.")
-    heldReports = []
+    views.reports.begin()
     var news = Surroundings(before: localStore.takeNews(), after: News())
     take(answers: news.before.answers)
     let failure =
@@ -70,9 +69,7 @@ extension SyncEngine {
         take(answers: news.after.answers)
         return body(news)
       } : body(news)
-    let reports = heldReports ?? []
-    heldReports = nil
-    report(reports)
+    report(views.reports.end())
     // In a transaction no repair was possible.
     if let failure { localStore.noteDamage(failure) }
     follow(news.before)
@@ -149,7 +146,7 @@ extension SyncEngine {
 
   /// Shows documents as the cache has them, later if it cannot be read.
   func reread(_ keys: Set<DocumentKey>) {
-    unreadKeys.formUnion(keys)
+    views.noteUnread(keys)
     do {
       try reread()
     } catch {
@@ -160,9 +157,9 @@ extension SyncEngine {
 
   /// Shows the documents that could not be read before.
   func reread() throws {
-    guard !unreadKeys.isEmpty else { return }
-    let documents = try localStore.state(of: [], on: [], showing: unreadKeys).documents
-    unreadKeys = []
+    guard !views.unreadKeys.isEmpty else { return }
+    let documents = try localStore.state(of: [], on: [], showing: views.unreadKeys).documents
+    views.noteRead()
     refreshViews(documents)
   }
 }

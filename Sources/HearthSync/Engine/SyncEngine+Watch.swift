@@ -10,7 +10,7 @@ extension SyncEngine {
   }
 
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
-    if !transfers.isEmpty { noteTransfer(by: message) }
+    emit(transfers.received(message, listener: transferListener))
     let (actions, outcome) = link.received(message, on: id, confirmed: confirmedKeys)
     follow(actions)
     switch outcome {
@@ -19,6 +19,11 @@ extension SyncEngine {
     case .targetsRejected(let targets, let error): targetsRejected(targets, error)
     case .unreadable(let message): setAside(message, on: id)
     }
+  }
+
+  private func transferListener(_ id: ListenerID, to query: Query) -> TransferCounts.Listener {
+    if views.hasListener(id) { return .listens(to: views.targetID(of: query)) }
+    return backgroundQueries.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
   }
 
   // MARK: - Snapshots

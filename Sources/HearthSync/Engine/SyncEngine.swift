@@ -30,11 +30,8 @@ package final class SyncEngine {
   let localStore: LocalStore
   let configuration: SyncConfiguration
 
-  /// Monotonic time of the event being handled.
-  private(set) var now: Duration = .zero
-  /// The device's time of the event being handled; only for what users are shown and for what ages over restarts.
-  /// Written here and in SyncEngine+Reopening.swift.
-  var wallTime = Timestamp.epoch
+  /// The times of the event being handled.
+  var time = EventTime()
   /// The actions of the event being handled.
   private var actions: [SyncAction] = []
 
@@ -46,10 +43,6 @@ package final class SyncEngine {
   var views: QueryViews
   /// The queries that run in the background.
   var backgroundQueries = BackgroundQueryTable()
-  /// The changes of views that are to be stored; nil while no view changes. Written here and in SyncEngine+Views.swift.
-  var heldReports: [LocalViewChanges]?
-  /// The documents that views are to show as the cache has them, which could not be read. Written in SyncEngine+Views.swift.
-  var unreadKeys: Set<DocumentKey> = []
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -67,8 +60,8 @@ package final class SyncEngine {
   /// The conflict that the outbox waits for.
   var conflicts: Conflicts
 
-  /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
-  var transfers: [ListenerID: Transfer] = [:]
+  /// The documents that the backend has sent for listeners that want to know.
+  var transfers = TransferCounts()
   /// The observers of the status and of the outbox.
   var statusWatch = StatusWatch()
 
@@ -98,8 +91,7 @@ package final class SyncEngine {
   ///   - wallTime: The device's time. Nothing is decided by it but how long refused writes and outcomes are kept.
   /// - Returns: The actions to be carried out, in this order. Completions come before the snapshots that have the same cause.
   package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
-    self.now = max(now, self.now)
-    self.wallTime = wallTime
+    time.advance(to: now, wallTime: wallTime)
     link.advance(to: self.now)
     if link.isForbidden(for: .shutdown) {
       refuse(event)
@@ -141,7 +133,7 @@ package final class SyncEngine {
     case .abandonRead(let id): follow(views.abandonFreshRead(of: id))
     case .writes(let writes): write(writes)
     case .request(let id, let request): perform(request, id)
-    case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
+    case .addSnapshotsInSyncListener(let id): follow(views.addSnapshotsInSyncListener(id))
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
     case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
     case .observeOutbox(let isOn): statusWatch.observeOutbox(isOn)
@@ -317,7 +309,7 @@ package final class SyncEngine {
       case .stopWatching(let target): tellOthers { try localStore.stopWatching(target) }
       case .leave(let target): tellOthers { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
-      case .report(let changes): heldReports?.append(contentsOf: changes)
+      case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
       }
     }

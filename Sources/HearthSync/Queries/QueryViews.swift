@@ -13,6 +13,7 @@ internal import HearthModel
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
+/// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
 struct QueryViews {
   enum Action {
@@ -40,6 +41,10 @@ struct QueryViews {
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
   var resolvesLimbo: Bool
+  /// The changes that are to be stored.
+  var reports = ViewReports()
+  /// The documents that views are to show as the cache has them, and that are not read yet.
+  private(set) var unreadKeys: Set<DocumentKey> = []
   /// The listeners that are notified when all views are in sync after a change, in the order of registration.
   private var inSyncListeners: [ListenerID] = []
 
@@ -277,6 +282,16 @@ extension QueryViews {
   /// The documents that views hold back although a snapshot of this version includes their writes.
   func keysHeldBack(at version: SnapshotVersion) -> Set<DocumentKey> {
     queries.ids.reduce(into: []) { $0.formUnion(queries[$1]?.view.keysHeldBack(at: version) ?? []) }
+  }
+
+  /// Notes documents that are to be shown as the cache has them.
+  mutating func noteUnread(_ keys: Set<DocumentKey>) {
+    unreadKeys.formUnion(keys)
+  }
+
+  /// The cache has been read: the next change shows what was not read before.
+  mutating func noteRead() {
+    unreadKeys = []
   }
 
   /// Lets the next change show these documents as they are.
