@@ -17,7 +17,7 @@ struct BatchIdentityTests {
     let cache = try TestCache(.file)
     try write(cache.store, identities[0])
     _ = try cache.store.write(many: [
-      LocalStore.LocalWrite(mutations: [.delete(key("rooms/b"))], localWriteTime: time(2), identity: identities[1])
+      LocalWrite(mutations: [.delete(key("rooms/b"))], localWriteTime: time(2), identity: identities[1])
     ])
     #expect(try cache.store.pendingBatches().map(\.identity) == identities)
     try cache.restart()

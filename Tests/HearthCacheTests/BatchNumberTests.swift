@@ -77,7 +77,7 @@ struct BatchNumberTests {
   @Test("an answer is not taken for that of another batch with the same number")
   func answerForAnother() throws {
     let cache = try TestCache(.memory)
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [.set(key("rooms/a"), [:])], localWriteTime: time(1), identity: BatchIdentity(high: 1, low: 1))
     let batch = try #require(try cache.store.write(many: [write]).first).batch
     var other = batch

@@ -92,7 +92,7 @@ struct DamagedCounterTests {
 
   /// Makes a write with a receipt and takes it back in the hour with this number.
   private func withdraw(_ cache: TestCache, _ number: Int) throws {
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [.set(key("rooms/\(number)"), [:])], localWriteTime: time(1), identity: identity(number),
       keepsOutcome: true)
     let batchID = try #require(try cache.store.write(many: [write]).first).batch.batchID

@@ -102,7 +102,7 @@ private final class DamagedCache {
     try store.write(.set(key("halls/1"), [:]))
     store.conflictRules = ConflictRules()
     for (number, isRefused) in [(UInt64(1), false), (2, true)] {
-      let write = LocalStore.LocalWrite(
+      let write = LocalWrite(
         mutations: [.set(key("halls/own"), [:])], localWriteTime: time(1),
         identity: BatchIdentity(high: 0, low: number), keepsOutcome: true)
       let batch = try #require(try store.write(many: [write]).first).batch

@@ -34,7 +34,7 @@ struct DamagedLogPlacesTests {
     let log = URL(fileURLWithPath: cache.folder.file(CacheFile.fileName + "-wal"))
     var frames: [Int] = []
     for number in 1...Self.writeCount {
-      let write = LocalStore.LocalWrite(
+      let write = LocalWrite(
         mutations: [.set(key("rooms/\(number)"), ["text": .string(String(repeating: "x", count: 400))])],
         localWriteTime: time(1), identity: BatchIdentity(high: 7, low: UInt64(number)))
       _ = try cache.store.write(many: [write])
@@ -110,7 +110,7 @@ struct DamagedLogPlacesTests {
   func documentsOnly() throws {
     let cache = try TestCache(.file)
     _ = try cache.store.write(many: [
-      LocalStore.LocalWrite(
+      LocalWrite(
         mutations: [.set(key("rooms/1"), [:])], localWriteTime: time(1), identity: BatchIdentity(high: 1, low: 1))
     ])
     let path = cache.folder.file(CacheFile.fileName + "-wal")

@@ -35,7 +35,7 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
       return "\(result.batchID) \(describe(result.changes))"
     case .writeMany:
       let writes = (1...2).map {
-        LocalStore.LocalWrite(mutations: [.set(key("rooms/\($0)"), ["n": .integer($0)])], localWriteTime: time($0))
+        LocalWrite(mutations: [.set(key("rooms/\($0)"), ["n": .integer($0)])], localWriteTime: time($0))
       }
       return "\(try store.write(many: writes).map { "\($0.batch.batchID) \(describe($0.changes))" })"
     case .acknowledge: return describe(try store.acknowledgeNext(at: 50))

@@ -81,7 +81,7 @@ struct GoldenCacheTests {
       BundleMetadata(id: "bundle", createTime: version(6), version: 1, totalDocuments: 1, totalBytes: 1),
       documents: [bundled], queries: [NamedQuery(name: "halls", query: collection("halls"), readTime: version(6))])
     // An answered write with a receipt, and a refused one.
-    let answered = LocalStore.LocalWrite(
+    let answered = LocalWrite(
       mutations: [.set(key("cellars/a"), ["n": .integer(8)])], localWriteTime: time(1), identity: receipt,
       keepsOutcome: true)
     _ = try store.write(many: [answered])

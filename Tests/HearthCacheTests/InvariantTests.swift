@@ -44,12 +44,12 @@ struct InvariantTests {
     ])
     try store.write(.patch(key("rooms/a"), ["n": .integer(4)], mask: mask("n")))
     _ = try store.write(many: [
-      LocalStore.LocalWrite(
+      LocalWrite(
         mutations: [.set(key("rooms/b"), ["n": .integer(5)])], localWriteTime: time(1), identity: Self.identity,
         keepsOutcome: true)
     ])
     let refused = BatchIdentity(high: 3, low: 4)
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [.set(key("rooms/c"), [:])], localWriteTime: time(1), identity: refused, keepsOutcome: true)
     _ = try store.reject(try #require(try store.write(many: [write]).first).batch, at: time(2))
     try store.write(.patch(key("rooms/a"), ["m": .integer(6)], mask: mask("m")))

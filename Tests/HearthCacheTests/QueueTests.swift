@@ -112,14 +112,14 @@ struct QueueTests {
     let cache = try TestCache(backing)
     defer { cache.close() }
     let writes = (1...3).map {
-      LocalStore.LocalWrite(mutations: [.set(key("rooms/a"), ["n": .integer($0)])], localWriteTime: time($0))
+      LocalWrite(mutations: [.set(key("rooms/a"), ["n": .integer($0)])], localWriteTime: time($0))
     }
     let results = try cache.store.write(many: writes)
     #expect(results.map { $0.changes[key("rooms/a")]?.values } == (1...3).map { ["n": .integer($0)] })
     #expect(try cache.store.pendingBatches().map(\.batchID) == results.map(\.batch.batchID))
     let before = try cache.dump()
     #expect(throws: CacheError.emptyBatch) {
-      try cache.store.write(many: writes + [LocalStore.LocalWrite(mutations: [], localWriteTime: time(9))])
+      try cache.store.write(many: writes + [LocalWrite(mutations: [], localWriteTime: time(9))])
     }
     #expect(try cache.dump() == before)
   }

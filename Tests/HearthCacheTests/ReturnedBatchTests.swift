@@ -11,7 +11,7 @@ struct ReturnedBatchTests {
   private func write(_ cache: TestCache, _ name: String, _ number: UInt64, keepsOutcome: Bool = false) throws
     -> MutationBatch
   {
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [.set(key("rooms/\(name)"), [:])], localWriteTime: time(1),
       identity: BatchIdentity(high: 7, low: number), keepsOutcome: keepsOutcome)
     return try #require(try cache.store.write(many: [write]).first).batch

@@ -17,7 +17,7 @@ struct WriteOutcomeTests {
   }
 
   private func write(_ cache: TestCache, _ mutation: Mutation, _ number: UInt64) throws -> MutationBatch {
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [mutation], localWriteTime: time(1), identity: BatchIdentity(high: 7, low: number), keepsOutcome: true)
     return try #require(try cache.store.write(many: [write]).first).batch
   }
@@ -292,7 +292,7 @@ struct WriteOutcomeTests {
     _ = try cache.store.reject(batch, .rejected, at: time(1))
     func resubmit() throws -> MutationBatch? {
       try cache.store.write(
-        many: [LocalStore.LocalWrite(mutations: [], localWriteTime: time(2), resubmits: batch.batchID)]
+        many: [LocalWrite(mutations: [], localWriteTime: time(2), resubmits: batch.batchID)]
       ).first?.batch
     }
     #expect(throws: StoreError.self) {

@@ -38,7 +38,7 @@ struct EventOrderTests {
     case 2: return .unlisten(ListenerID(rawValue: number))
     case 3, 4:
       return .writes([
-        SyncWrite(
+        LocalWrite(
           id: WriteID(rawValue: number), mutations: [.set(key(path), ["n": .integer(time)])],
           localWriteTime: Timestamp(seconds: time, nanoseconds: 0), identity: nil)
       ])

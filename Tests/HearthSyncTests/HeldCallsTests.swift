@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Calls that wait until the file can be written")
 struct HeldCallsTests {
-  private func write(_ number: Int, resubmits: BatchID? = nil) -> SyncWrite {
-    SyncWrite(
+  private func write(_ number: Int, resubmits: BatchID? = nil) -> LocalWrite {
+    LocalWrite(
       id: WriteID(rawValue: number), mutations: [.delete(key("rooms/\(number)"))], localWriteTime: .epoch,
       identity: identity(number), resubmits: resubmits)
   }

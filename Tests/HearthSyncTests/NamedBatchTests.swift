@@ -59,7 +59,7 @@ struct NamedBatchTests {
     let again = WriteID(rawValue: 2)
     first.handle(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: again, mutations: [], localWriteTime: .epoch, identity: BatchIdentity(high: 0, low: 2),
           keepsOutcome: true, resubmits: 1)
       ]))

@@ -11,7 +11,7 @@ struct OutboxScenarioTests {
     let id = WriteID(rawValue: client.newRequestID().rawValue)
     client.post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: id, mutations: [.set(key(path), [:])], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
           identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)), keepsOutcome: keepsOutcome)
       ]))
@@ -179,7 +179,7 @@ struct OutboxScenarioTests {
     func resubmit() {
       client.post(
         .writes([
-          SyncWrite(
+          LocalWrite(
             id: id, mutations: [], localWriteTime: Timestamp(seconds: 2, nanoseconds: 0),
             identity: BatchIdentity(high: 0, low: 1000), keepsOutcome: true, resubmits: 1)
         ]))
@@ -210,7 +210,7 @@ struct OutboxScenarioTests {
     let text = Value.string(String(repeating: "x", count: 2000))
     client.post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: large, mutations: [.set(key("rooms/large"), ["text": text])],
           localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: BatchIdentity(high: 0, low: 500))
       ]))

@@ -71,7 +71,7 @@ struct RecoveryScenarioTests {
     client.post(
       .writes(
         [1001, 1002].map {
-          SyncWrite(
+          LocalWrite(
             id: WriteID(rawValue: $0), mutations: [.delete(key("rooms/a"))],
             localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
         }))
@@ -89,7 +89,7 @@ struct RecoveryScenarioTests {
     client.post(
       .writes(
         (1...count).map {
-          SyncWrite(
+          LocalWrite(
             id: WriteID(rawValue: 1000 + $0), mutations: [.set(key("rooms/\($0)"), [:])],
             localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
         }))

@@ -304,7 +304,7 @@ struct SharedCacheTests {
     try stopped.execute("BEGIN IMMEDIATE")
     for number in 0..<50 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
     let bad = WriteID(rawValue: 9000)
-    var write = SyncWrite(id: bad, mutations: [], localWriteTime: .epoch, identity: BatchIdentity(high: 1, low: 1))
+    var write = LocalWrite(id: bad, mutations: [], localWriteTime: .epoch, identity: BatchIdentity(high: 1, low: 1))
     write.resubmits = 77
     a.post(.writes([write]))
     var commitCount = 0

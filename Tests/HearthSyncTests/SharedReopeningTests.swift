@@ -119,7 +119,7 @@ struct SharedReopeningTests {
     let identity = BatchIdentity(high: 0, low: 1)
     first.handle(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: WriteID(rawValue: 1), mutations: [set("rooms/1")], localWriteTime: .epoch, identity: identity,
           keepsOutcome: true)
       ]))
@@ -127,7 +127,7 @@ struct SharedReopeningTests {
     #expect(first.engine.heldWriteIDs.count == 1)
     let handover = try first.endAfterDamage()
     let other = try FolderClient(folder, name: "other")
-    let write = LocalStore.LocalWrite(
+    let write = LocalWrite(
       mutations: [set("rooms/1")], localWriteTime: .epoch, identity: identity, keepsOutcome: true)
     let batch = try #require(try other.store.write(many: [write]).first?.batch)
     return (handover, other, batch)

@@ -196,7 +196,7 @@ struct WriteScenarioTests {
     try client.fill(2, [], at: 10)
     _ = client.takeTold()
     let writes = [(71, set("rooms/a", 1)), (72, set("rooms/a", 2)), (73, set("rooms/b", 3))].map {
-      SyncWrite(
+      LocalWrite(
         id: WriteID(rawValue: $0.0), mutations: [$0.1], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
         identity: nil)
     }
@@ -216,7 +216,7 @@ struct WriteScenarioTests {
     let client = try TestClient()
     client.post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: WriteID(rawValue: 9), mutations: [], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
       ]))
     #expect(client.takeTold() == ["write 9: OK"])

@@ -59,8 +59,8 @@ struct LoopStepTests {
       let mutation = Mutation.set(try DocumentKey(parsing: path), ["n": .integer(1)])
       return .call(
         .writes([
-          PendingLocalWrite(
-            id: WriteID(rawValue: nextNumber), mutations: [mutation], localWriteTime: .now(), completion: nil)
+          WriteCall(
+            write: LocalWrite(id: WriteID(rawValue: nextNumber), mutations: [mutation], localWriteTime: .now()))
         ]))
     }
 

@@ -26,9 +26,9 @@ struct ReopenedClientTests {
       client.start()
       client.handle(.request(RequestID(rawValue: 1), .networkSwitch(isEnabled: false) { _ in }))
       client.handle(.changeUser("alice"))
-      let write = PendingLocalWrite(
+      let write = LocalWrite(
         id: WriteID(rawValue: 1), mutations: [.set(try DocumentKey(parsing: "a/b"), [:])], localWriteTime: .epoch)
-      client.handle(.writes([write]))
+      client.handle(.writes([WriteCall(write: write)]))
       let waits = Recorder<NSError?>()
       client.handle(.request(RequestID(rawValue: 2), .engine(.waitForPendingWrites) { waits.record($0) }))
       #expect(waits.events.isEmpty)

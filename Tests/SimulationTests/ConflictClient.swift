@@ -117,7 +117,7 @@ final class ConflictClient {
     let identity = BatchIdentity(high: 0, low: UInt64(number) << 16 | lastIdentity)
     open[id] = identity
     world.wrote(identity, mutations, edit)
-    let write = SyncWrite(
+    let write = LocalWrite(
       id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 10_000 + Int64(lastIdentity), nanoseconds: 0),
       identity: identity)
     post(.writes([write]))

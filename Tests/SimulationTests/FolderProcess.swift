@@ -27,10 +27,10 @@ final class FolderProcess {
 
   /// A call of the application.
   enum Call {
-    case writes([SyncWrite])
+    case writes([LocalWrite])
     case user(String?)
 
-    var writes: [SyncWrite] { if case .writes(let writes) = self { writes } else { [] } }
+    var writes: [LocalWrite] { if case .writes(let writes) = self { writes } else { [] } }
   }
 
   /// The open folder and what uses it.
@@ -319,7 +319,7 @@ final class FolderProcess {
           let number = world.nextNumber()
           world.ledger.wrote(number, mutations, by: user, name)
           world.note("\(name) makes write \(number) for \(user ?? "nobody")")
-          return SyncWrite(
+          return LocalWrite(
             id: WriteID(rawValue: number), mutations: mutations,
             localWriteTime: Timestamp(seconds: 1, nanoseconds: Int32(number)),
             identity: FolderLedger.identity(number), keepsOutcome: number.isMultiple(of: 3))

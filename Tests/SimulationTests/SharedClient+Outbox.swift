@@ -28,7 +28,7 @@ extension SharedClient {
     world.note("\(name) hands batch \(rejected.batch.batchID) in again as write \(number)")
     post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: WriteID(rawValue: number), mutations: [],
           localWriteTime: Timestamp(seconds: SimulatedDevice.seconds(of: user), nanoseconds: Int32(number)),
           identity: identity, keepsOutcome: true, resubmits: rejected.batch.batchID)

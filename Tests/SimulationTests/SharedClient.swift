@@ -315,7 +315,7 @@ final class SharedClient {
       world.ledger.wrote(number, mutations, identity, by: user)
       let keepsOutcome = number.isMultiple(of: 3)
       if keepsOutcome { world.ledger.hasReceipt(number) }
-      return SyncWrite(
+      return LocalWrite(
         id: WriteID(rawValue: number), mutations: mutations,
         localWriteTime: Timestamp(seconds: SimulatedDevice.seconds(of: user), nanoseconds: Int32(number)),
         identity: identity, keepsOutcome: keepsOutcome)

@@ -47,7 +47,7 @@ extension SimulatedDevice {
       openWrites.append(WriteID(rawValue: number))
       world.ledger.wrote(number, mutations, identity, by: user)
       if hasDamagedUsers { world.ledger.mayBeLost(number) }
-      return SyncWrite(
+      return LocalWrite(
         id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Self.mark(of: user, number),
         identity: identity)
     }

@@ -203,7 +203,7 @@ final class SpecRunner {
     }
     post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: id, mutations: [mutation], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
       ]))
   }

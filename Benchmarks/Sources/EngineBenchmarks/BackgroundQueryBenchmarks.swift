@@ -110,7 +110,7 @@ final class LoopClient: @unchecked Sendable {
       lastNumber += 1
       handle(
         .writes([
-          SyncWrite(
+          LocalWrite(
             id: WriteID(rawValue: lastNumber), mutations: [mutation],
             localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0), identity: nil)
         ]))

@@ -76,7 +76,7 @@ final class Client {
       .writes(
         mutations.map {
           let id = number()
-          return SyncWrite(
+          return LocalWrite(
             id: WriteID(rawValue: id), mutations: [$0],
             localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0),
             identity: BatchIdentity(high: 1, low: UInt64(id)), keepsOutcome: keepsOutcome)

@@ -72,7 +72,7 @@ enum OutboxBenchmarks {
     for start in stride(from: 0, to: session.size, by: 1_000) {
       _ = try cache.store.write(
         many: try (start..<min(start + 1_000, session.size)).map { index in
-          LocalStore.LocalWrite(
+          LocalWrite(
             mutations: [Mutation(key: try samples.key(index), operation: .set(samples.fields(index)))],
             localWriteTime: Timestamp(seconds: 1, nanoseconds: 0))
         })

@@ -5,7 +5,7 @@ internal import HearthSync
 /// A call of the application to a client, in the order of the calls.
 enum ClientCall: Sendable {
   /// Each is a batch of its own. ``ClientLoop`` joins those that wait together.
-  case writes([PendingLocalWrite])
+  case writes([WriteCall])
   case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
   case unlisten(ListenerID)
   /// Nobody waits for the answer to a one-time read any more.
@@ -81,18 +81,13 @@ enum ClientCall: Sendable {
   }
 }
 
-/// A local write before it is queued.
-struct PendingLocalWrite: Sendable {
-  var id: WriteID
-  var mutations: [Mutation]
-  var localWriteTime: HearthModel.Timestamp
+/// A local write with its caller.
+struct WriteCall: Sendable {
+  /// Has an identity if it was drawn before, for a write with a receipt, whose outcome is kept under it.
+  var write: LocalWrite
   var completion: WriteCompletion?
   /// False for a write without a completion: nobody hears of a refusal.
   var hasCaller = true
-  /// Drawn before for a write with a receipt, whose outcome is kept under it.
-  var identity: BatchIdentity?
-  /// The refused batch that is written again.
-  var resubmits: BatchID?
 
   fileprivate func refuse(_ error: NSError?) {
     let error = error ?? AbandonedWrites.unsavedError(.terminated)

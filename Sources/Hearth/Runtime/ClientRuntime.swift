@@ -96,8 +96,8 @@ final class ClientRuntime: Sendable {
     post(
       .call(
         .writes([
-          PendingLocalWrite(
-            id: id, mutations: mutations, localWriteTime: .now(),
+          WriteCall(
+            write: LocalWrite(id: id, mutations: mutations, localWriteTime: .now()),
             completion: instruments.write(completion, mutationCount: mutations.count), hasCaller: completion != nil)
         ])))
   }
@@ -108,10 +108,11 @@ final class ClientRuntime: Sendable {
     post(
       .call(
         .writes([
-          PendingLocalWrite(
-            id: id, mutations: mutations, localWriteTime: .now(),
-            completion: instruments.write(completion, mutationCount: mutations.count),
-            identity: completion.receipt?.identity, resubmits: batch)
+          WriteCall(
+            write: LocalWrite(
+              id: id, mutations: mutations, localWriteTime: .now(), identity: completion.receipt?.identity,
+              keepsOutcome: completion.receipt != nil, resubmits: batch),
+            completion: instruments.write(completion, mutationCount: mutations.count))
         ])))
   }
 

@@ -232,19 +232,18 @@ final class RunningClient {
     }
   }
 
-  private func write(_ localWrites: [PendingLocalWrite]) {
+  private func write(_ calls: [WriteCall]) {
     // Before the engine runs: it may answer a write in the same call, for example when the cache cannot store it.
-    for write in localWrites {
-      if let completion = write.completion { writes[write.id] = completion }
+    for call in calls {
+      if let completion = call.completion { writes[call.write.id] = completion }
     }
     var random = SystemRandomNumberGenerator()
     run(
       .writes(
-        localWrites.map {
-          SyncWrite(
-            id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime,
-            identity: $0.identity ?? .random(using: &random), keepsOutcome: $0.identity != nil,
-            resubmits: $0.resubmits)
+        calls.map { call in
+          var write = call.write
+          if write.identity == nil { write.identity = .random(using: &random) }
+          return write
         }))
   }
 

@@ -2,35 +2,6 @@ package import HearthModel
 internal import HearthStore
 
 extension LocalStore {
-  /// One write of the user, waiting to be queued.
-  package struct LocalWrite: Sendable {
-    package var mutations: [Mutation]
-    package var localWriteTime: Timestamp
-    /// Newly drawn for this write; nil if it is to be sent without a label.
-    package var identity: BatchIdentity?
-    /// True if the outcome is to be kept under the identity.
-    package var keepsOutcome: Bool
-    /// The refused batch whose mutations are queued again in place of `mutations`; it leaves the list of those.
-    package var resubmits: BatchID?
-    /// That of the refused batch; nil to go by its number alone.
-    package var resubmitsIdentity: BatchIdentity?
-    /// True if it has waited for the file: its author has seen an earlier view than the one that it is stored over.
-    package var isDelayed: Bool
-
-    package init(
-      mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, keepsOutcome: Bool = false,
-      resubmits: BatchID? = nil, resubmitsIdentity: BatchIdentity? = nil, isDelayed: Bool = false
-    ) {
-      self.mutations = mutations
-      self.localWriteTime = localWriteTime
-      self.identity = identity
-      self.keepsOutcome = keepsOutcome
-      self.resubmits = resubmits
-      self.resubmitsIdentity = resubmitsIdentity
-      self.isDelayed = isDelayed
-    }
-  }
-
   /// A write that was queued.
   package struct StoredWrite: Sendable {
     package var batch: MutationBatch
@@ -64,19 +35,23 @@ extension LocalStore {
 
   /// Queues several writes in one commit, in order: all of them or none.
   ///
-  /// - Parameter keepsFormer: True to return the documents before each write as well.
+  /// - Parameters:
+  ///   - areDelayed: True if they have waited for the file: their author has seen an earlier view than the one that they are stored over.
+  ///   - keepsFormer: True to return the documents before each write as well.
   /// - Returns: The batches as they were stored, each with the documents that it changes.
   package func write(
-    many writes: [LocalWrite], of owner: Owner = .activeUser, keepsFormer: Bool = false
+    many writes: [LocalWrite], of owner: Owner = .activeUser, areDelayed: Bool = false, keepsFormer: Bool = false
   ) throws -> [StoredWrite] {
     try transaction("Locally write mutations", synchronous: .full) {
       let user = try rowForWriting(of: owner)
-      return try writes.map { try enqueue($0, user: user, name: name(of: owner), keepsFormer: keepsFormer) }
+      return try writes.map {
+        try enqueue($0, user: user, name: name(of: owner), isDelayed: areDelayed, keepsFormer: keepsFormer)
+      }
     }
   }
 
   private func enqueue(
-    _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, keepsFormer: Bool = false
+    _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, isDelayed: Bool = false, keepsFormer: Bool = false
   ) throws -> StoredWrite {
     let mutations =
       try write.resubmits.map { try takeRejected($0, write.resubmitsIdentity, user: user, name: name) }
@@ -89,7 +64,7 @@ extension LocalStore {
     let keepsBases = !conflictRules.isEmpty && mutations.contains { conflictRules.policy(for: $0.key) != nil }
     let guards =
       keepsBases
-      ? try keepBases(of: mutations, remote: remote, view: view, isDelayed: write.isDelayed, user: user) : nil
+      ? try keepBases(of: mutations, remote: remote, view: view, isDelayed: isDelayed, user: user) : nil
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
       identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)

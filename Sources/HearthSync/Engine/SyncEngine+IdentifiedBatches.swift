@@ -1,5 +1,5 @@
 internal import HearthCache
-internal import HearthModel
+package import HearthModel
 
 /// Batches that calls name by their numbers, at the end of an engine whose cache is opened anew. There a number may be that of another batch.
 extension SyncEngine {

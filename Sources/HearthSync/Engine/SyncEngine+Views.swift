@@ -17,7 +17,7 @@ extension SyncEngine {
   /// Shows writes that were stored together, one after the other.
   ///
   /// - Parameter stored: The result of storing each write, with the documents before it if ``QueryViews/mayReadCache`` is true.
-  func refreshViews(after writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+  func refreshViews(after writes: [LocalWrite], _ stored: [LocalStore.StoredWrite]) {
     refresh { news in
       guard news.after.changes.isEmpty else {
         // Another client has changed documents since: the states between the writes cannot be read any more, only the one after all.

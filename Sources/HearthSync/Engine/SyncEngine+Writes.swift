@@ -8,8 +8,8 @@ extension SyncEngine {
   /// Queues writes, each as a batch of its own, with one durable commit for all of them.
   ///
   /// If they cannot be stored together, each is stored by itself, so that a failure hits only the write that has it.
-  func write(_ writes: [SyncWrite]) {
-    var queue: [SyncWrite] = []
+  func write(_ writes: [LocalWrite]) {
+    var queue: [LocalWrite] = []
     for write in writes {
       // Nothing to store, nothing to send.
       if write.mutations.isEmpty, write.resubmits == nil {
@@ -60,7 +60,7 @@ extension SyncEngine {
   ///
   /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
   /// - Returns: False if the error is one of the writes themselves.
-  private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
+  private func keep(_ writes: [LocalWrite], attempted: Int, after error: any Error) -> Bool {
     noteVainWait(after: error)
     if isHeldByOther(error) {
       log(.notice, "Writes wait for another process: \(error)")
@@ -74,7 +74,7 @@ extension SyncEngine {
     return true
   }
 
-  private func writeFailed(_ write: SyncWrite, _ error: any Error) {
+  private func writeFailed(_ write: LocalWrite, _ error: any Error) {
     // In the log too, because a write may have no completion.
     log(.error, "A write was not saved: \(error)")
     emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
@@ -89,7 +89,7 @@ extension SyncEngine {
   /// The next engine gets what is held (``handOver()``). Or the client is about to end, and reports what is held as not saved.
   var cacheIsBeingReplaced: Bool { localStore.reopening != nil || localStore.ending != nil }
 
-  private func hold(_ writes: [SyncWrite], damagedCount: Int = 0) {
+  private func hold(_ writes: [LocalWrite], damagedCount: Int = 0) {
     held.hold(writes, of: signedInUser, damagedCount: damagedCount)
     statusWatch.outboxChanges()
   }
@@ -136,24 +136,19 @@ extension SyncEngine {
     }
   }
 
-  private func store(_ writes: [SyncWrite]) throws -> [LocalStore.StoredWrite] {
+  private func store(_ writes: [LocalWrite]) throws -> [LocalStore.StoredWrite] {
     try store(writes, of: signedInUser)
   }
 
-  private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
+  private func store(_ writes: [LocalWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
     // While some are held, none but these is stored.
     let areDelayed = !held.writes.isEmpty
     return try localStore.write(
-      many: writes.map {
-        LocalStore.LocalWrite(
-          mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
-          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity,
-          isDelayed: areDelayed)
-      }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
+      many: writes, of: .user(owner), areDelayed: areDelayed, keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
-  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite], of owner: String?) {
+  private func show(_ writes: [LocalWrite], _ stored: [LocalStore.StoredWrite], of owner: String?) {
     // Before anything takes the answers that other clients may have got by now.
     for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID, result.batch.identity) }
     let isShown = localStore.isUser(owner)
@@ -165,7 +160,7 @@ extension SyncEngine {
   }
 
   /// Takes note that a write is stored, before it is shown.
-  func noteStored(_ write: SyncWrite, _ result: LocalStore.StoredWrite) {
+  func noteStored(_ write: LocalWrite, _ result: LocalStore.StoredWrite) {
     statusWatch.outboxChanges()
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
   }

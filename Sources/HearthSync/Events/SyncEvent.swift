@@ -1,34 +1,6 @@
 internal import HearthCache
 package import HearthModel
 
-/// A local write with the name under which its completion is reported.
-package struct SyncWrite: Equatable, Sendable {
-  package var id: WriteID
-  package var mutations: [Mutation]
-  /// The time that local estimates of server timestamps show.
-  package var localWriteTime: Timestamp
-  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it is to have no label.
-  package var identity: BatchIdentity?
-  /// True if the caller is told when the write is saved, and its outcome is kept under its identity.
-  package var keepsOutcome: Bool
-  /// The refused batch whose mutations are written again, in place of `mutations`.
-  package var resubmits: BatchID?
-  /// That of the refused batch; nil to go by its number alone.
-  package var resubmitsIdentity: BatchIdentity?
-
-  package init(
-    id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    keepsOutcome: Bool = false, resubmits: BatchID? = nil
-  ) {
-    self.id = id
-    self.mutations = mutations
-    self.localWriteTime = localWriteTime
-    self.identity = identity
-    self.keepsOutcome = keepsOutcome
-    self.resubmits = resubmits
-  }
-}
-
 /// The timers that the engine asks for. At most one of each kind runs at a time.
 package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   /// Closes a watch stream that has had no target for a minute.
@@ -67,7 +39,7 @@ package enum SyncEvent: Sendable {
   /// that as well: then it ends with what the cache has.
   case abandonRead(ListenerID)
   /// The writes that wait together, each a batch of its own, made durable in one commit.
-  case writes([SyncWrite])
+  case writes([LocalWrite])
   /// An operation with one answer.
   case request(RequestID, EngineRequest)
   case addSnapshotsInSyncListener(ListenerID)

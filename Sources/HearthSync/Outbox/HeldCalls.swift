@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// A local write that waits to be stored, for the user who was signed in when it was made.
 struct HeldWrite: Sendable {
-  fileprivate(set) var write: SyncWrite
+  fileprivate(set) var write: LocalWrite
   let owner: String?
   /// The number of damaged files that have refused it.
   fileprivate(set) var damagedFileCount = 0
@@ -52,7 +52,7 @@ struct HeldCalls {
     /// The next group is tried.
     case goOn
     /// This write is stored by no file. It waits no more.
-    case giveUp(SyncWrite)
+    case giveUp(LocalWrite)
   }
 
   private static let groupSize = 256
@@ -81,7 +81,7 @@ struct HeldCalls {
   // MARK: - Writes
 
   /// - Parameter damagedCount: The number of them, from the first one on, that have just met a damaged file.
-  mutating func hold(_ more: [SyncWrite], of owner: String?, damagedCount: Int = 0) {
+  mutating func hold(_ more: [LocalWrite], of owner: String?, damagedCount: Int = 0) {
     assert(damagedCount <= more.count, "\(damagedCount) of \(more.count) writes have met a damaged file.")
     for (index, write) in more.enumerated() {
       writes.append(HeldWrite(write: write, owner: owner, damagedFileCount: index < damagedCount ? 1 : 0))

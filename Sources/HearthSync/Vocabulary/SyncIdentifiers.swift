@@ -7,15 +7,6 @@ package struct ListenerID: Hashable, Sendable {
   }
 }
 
-/// Names one write whose completion is reported; chosen by the caller.
-package struct WriteID: Hashable, Sendable {
-  package var rawValue: Int
-
-  package init(rawValue: Int) {
-    self.rawValue = rawValue
-  }
-}
-
 /// Names one question that is answered exactly once; chosen by the caller.
 package struct RequestID: Hashable, Sendable {
   package var rawValue: Int

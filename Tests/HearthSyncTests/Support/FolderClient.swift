@@ -56,7 +56,7 @@ final class FolderClient {
     handle(
       .writes(
         numbers.map {
-          SyncWrite(
+          LocalWrite(
             id: WriteID(rawValue: $0), mutations: [set("rooms/\($0)")], localWriteTime: .epoch,
             identity: BatchIdentity(high: 0, low: UInt64($0)), keepsOutcome: keepsOutcome)
         }))

@@ -318,7 +318,7 @@ final class SharedClient {
   func write(batches: [[Mutation]]) -> [WriteID] {
     let writes = batches.map { mutations in
       let number = number()
-      return SyncWrite(
+      return LocalWrite(
         id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
         identity: BatchIdentity(high: UInt64(name.utf8.first ?? 0), low: UInt64(number)))
     }

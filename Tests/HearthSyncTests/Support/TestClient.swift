@@ -270,7 +270,7 @@ final class TestClient {
     let writes = batches.map { mutations in
       let id = WriteID(rawValue: nextNumber)
       nextNumber += 1
-      return SyncWrite(
+      return LocalWrite(
         id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
         identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
     }

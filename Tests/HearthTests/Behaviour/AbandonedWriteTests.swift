@@ -1,5 +1,5 @@
 import Foundation
-import HearthSync
+import HearthModel
 import Synchronization
 import TestSupport
 import Testing

@@ -76,7 +76,7 @@ final class EngineDevice {
     identities[id] = identity
     post(
       .writes([
-        SyncWrite(
+        LocalWrite(
           id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: identity)
       ]))
   }
