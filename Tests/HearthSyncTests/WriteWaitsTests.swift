@@ -1,0 +1,67 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Calls that wait for answers to writes")
+struct WriteWaitsTests {
+  private let error = StatusError(code: .aborted, message: "no")
+
+  private func write(_ number: Int) -> WriteID { WriteID(rawValue: number) }
+
+  private func request(_ number: Int) -> RequestID { RequestID(rawValue: number) }
+
+  @Test("all calls that wait for a batch hear of its outcome, once")
+  func outcomes() {
+    var waits = WriteWaits()
+    waits.add(write(1), for: 7, nil)
+    waits.add(write(2), for: 7, nil)
+    waits.add(write(3), for: 8, nil)
+    #expect(waits.complete(7, error) == [.completeWrite(write(1), error), .completeWrite(write(2), error)])
+    #expect(waits.complete(7, nil) == [])
+    #expect(waits.complete(8, nil) == [.completeWrite(write(3), nil)])
+  }
+
+  @Test("a wait ends with the answer to its last batch, which comes after those before it")
+  func requests() {
+    var waits = WriteWaits()
+    waits.add(request(1), upTo: 5)
+    waits.add(request(2), upTo: 9)
+    #expect(waits.batchAnswered(4) == [])
+    #expect(waits.batchAnswered(6) == [.answer(request(1), .done)])
+    #expect(waits.batchAnswered(9) == [.answer(request(2), .done)])
+    #expect(waits.batchAnswered(9) == [])
+  }
+
+  @Test("a wait is lowered to the last batch that is left, and ends if there is none")
+  func lowering() throws {
+    var waits = WriteWaits()
+    waits.add(request(1), upTo: 5)
+    waits.add(request(2), upTo: 9)
+    let ended = try waits.lower { $0 == 5 ? nil : 8 }
+    #expect(ended == [.answer(request(1), .done)])
+    #expect(waits.batchAnswered(8) == [.answer(request(2), .done)])
+  }
+
+  @Test("calls that wait for writes in memory are taken when those are stored")
+  func heldRequests() {
+    var waits = WriteWaits()
+    waits.hold(request(1))
+    waits.hold(request(2))
+    #expect(waits.batchAnswered(100) == [])
+    #expect(waits.takeHeldRequests() == [request(1), request(2)])
+    #expect(waits.takeHeldRequests() == [])
+  }
+
+  @Test("another user ends the waits of the former one, but no write")
+  func users() {
+    var waits = WriteWaits()
+    waits.add(write(1), for: 7, nil)
+    waits.add(request(1), upTo: 7)
+    waits.hold(request(2))
+    #expect(
+      waits.userChanges() == [.requestFailed(request(1), .userChanged), .requestFailed(request(2), .userChanged)])
+    #expect(waits.userChanges() == [] && waits.takeHeldRequests() == [])
+    #expect(waits.complete(7, nil) == [.completeWrite(write(1), nil)])
+  }
+}
