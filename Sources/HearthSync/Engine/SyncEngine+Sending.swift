@@ -15,43 +15,31 @@ extension SyncEngine {
     return true
   }
 
-  /// Reserves the batches that the answer to a handshake lets go out.
+  /// Prepares for the answer to a handshake, which lets batches go out: others may have taken batches back, or a former holder of the lease may
+  /// have stored their answers; and it must be stored that those that are left may be at the backend.
   ///
-  /// - Returns: False if that could not be stored; the stream is closed then.
-  func reserveWaitingBatches(on id: StreamID) -> Bool {
+  /// - Returns: False if the cache fails; the stream is closed then, unless nothing waits for it.
+  func prepareToSend(on id: StreamID) -> Bool {
+    var failure: (message: String, error: any Error)?
+    do {
+      if localStore.hasOtherClients { try catchUp() }
+    } catch {
+      noteFailedCatchUp(error)
+      failure = ("The cache cannot be read: \(error)", error)
+    }
     guard let last = sender.batchWaitingForHandshake(on: id) else { return true }
     do {
       // Batches that others have withdrawn meanwhile leave the pipeline with the news.
-      if try reserveSending(of: last), localStore.hasNews || localStore.mayMissBatches { try catchUp() }
-      return true
+      if failure == nil, try reserveSending(of: last), localStore.hasNews || localStore.mayMissBatches { try catchUp() }
     } catch {
-      closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be written: \(error)"), after: error)
-      return false
+      failure = ("The cache cannot be written: \(error)", error)
     }
-  }
-
-  /// Looks for what other clients have done before the answer to a handshake lets batches go out: they may have been taken back, or a former
-  /// holder of the lease may have stored their answers.
-  ///
-  /// - Returns: False if that could not be read; the stream is closed then, unless nothing waits for it.
-  func readNewsBeforeSending(on id: StreamID) -> Bool {
-    guard localStore.hasOtherClients else { return true }
-    do {
-      try catchUp()
-      return true
-    } catch {
-      noteFailedCatchUp(error)
-      guard sender.batchWaitingForHandshake(on: id) != nil else { return true }
-      closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be read: \(error)"), after: error)
-      return false
-    }
-  }
-
-  /// Closes a stream on which nothing has been sent, until the cache works again.
-  private func closeUnused(_ id: StreamID, _ status: StatusError, after error: any Error) {
-    goOffline(after: error, retrying: .probe(.outboxFailure))
+    guard let failure else { return true }
+    // Nothing has been sent on the stream.
+    goOffline(after: failure.error, retrying: .probe(.outboxFailure))
     emit(.closeWriteStream(id))
-    writeStreamClosed(id, status)
+    writeStreamClosed(id, StatusError(code: .unavailable, message: failure.message))
+    return false
   }
 
   /// Gives the rest of the reservation back once nothing more can be sent on a stream.
@@ -118,16 +106,6 @@ extension SyncEngine {
       }
     }
     if let id { emit(.answer(id, .done)) }
-  }
-
-  func discardRejected(_ id: RequestID, _ batches: [BatchID]?, _ identities: [BatchID: BatchIdentity]) {
-    do {
-      try localStore.discardRejected(batches, identities: identities, of: signedInUser)
-      statusWatch.outboxChanges()
-      emit(.answer(id, .done))
-    } catch {
-      emit(.requestFailed(id, .storage("Rejected writes could not be discarded", error)))
-    }
   }
 
   /// Tells what is known of a write with a receipt; if it still waits, its end is reported under `write`.

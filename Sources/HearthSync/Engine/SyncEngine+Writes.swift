@@ -25,7 +25,7 @@ extension SyncEngine {
     var batches: [MutationBatch] = []
     if queue.count > 1 {
       do {
-        let stored = try store(queue)
+        let stored = try store(queue, of: signedInUser)
         show(queue, stored, of: signedInUser)
         batches = stored.map(\.batch)
         queue = []
@@ -35,7 +35,7 @@ extension SyncEngine {
     }
     for (index, write) in queue.enumerated() {
       do {
-        let stored = try store([write])
+        let stored = try store([write], of: signedInUser)
         show([write], stored, of: signedInUser)
         batches += stored.map(\.batch)
       } catch {
@@ -62,15 +62,11 @@ extension SyncEngine {
   /// - Returns: False if the error is one of the writes themselves.
   private func keep(_ writes: [LocalWrite], attempted: Int, after error: any Error) -> Bool {
     noteVainWait(after: error)
-    if isHeldByOther(error) {
-      log(.notice, "Writes wait for another process: \(error)")
-      hold(writes)
-      retry(.storeWrites, isDue: false)
-      return true
-    }
-    guard cacheIsBeingReplaced else { return false }
-    log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
-    hold(writes, damagedCount: attempted)
+    let isBusy = isHeldByOther(error)
+    guard isBusy || cacheIsBeingReplaced else { return false }
+    log(.notice, "Writes wait \(isBusy ? "for another process" : "until the cache is opened anew"): \(error)")
+    hold(writes, damagedCount: isBusy ? 0 : attempted)
+    if isBusy { retry(.storeWrites, isDue: false) }
     return true
   }
 
@@ -134,10 +130,6 @@ extension SyncEngine {
         log(.notice, "Writes still wait for another process: \(error)")
       }
     }
-  }
-
-  private func store(_ writes: [LocalWrite]) throws -> [LocalStore.StoredWrite] {
-    try store(writes, of: signedInUser)
   }
 
   private func store(_ writes: [LocalWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
@@ -230,7 +222,7 @@ extension SyncEngine {
   }
 
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
-    guard readNewsBeforeSending(on: id), reserveWaitingBatches(on: id) else { return }
+    guard prepareToSend(on: id) else { return }
     let (actions, answered) = sender.received(response, on: id)
     follow(actions)
     guard let answered else { return }

@@ -188,7 +188,11 @@ package final class SyncEngine {
       withdraw(id, batchID, identity, evenIfSent: evenIfSent)
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
-    case .discardRejected(let batches, let identities): discardRejected(id, batches, identities)
+    case .discardRejected(let batches, let identities):
+      let isDone = change(id, failure: "Rejected writes could not be discarded") {
+        try localStore.discardRejected(batches, identities: identities, of: signedInUser)
+      }
+      if isDone { statusWatch.outboxChanges() }
     case .setIndexes(let definitions):
       let isDone = change(id, failure: "The index configuration could not be stored") {
         try localStore.setIndexes(definitions)
