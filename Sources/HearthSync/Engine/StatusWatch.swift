@@ -61,4 +61,9 @@ struct StatusWatch {
     if outboxHasChanged, observesOutbox { actions.append(.outboxChanged) }
     return actions
   }
+
+  func assertInvariants() {
+    assert(!outboxHasChanged && !wasConfirmed, "An event has changed what observers see, and has not ended.")
+    assert(observesStatus || reported == nil, "The status \(reported as Any) is reported to nobody.")
+  }
 }

@@ -123,6 +123,12 @@ package final class SyncEngine {
       "A query waits for its first result that has a view.")
     work.assertInvariants(isPrimary: isPrimary)
     membership.assertInvariants()
+    statusWatch.assertInvariants()
+    if let open = conflicts.open, LocalStore.isSameUser(open.owner, sender.user) {
+      assert(
+        sender.lastBatchID < open.batch.batchID,
+        "Batch \(sender.lastBatchID) is on its way behind batch \(open.batch.batchID), whose conflict is open.")
+    }
   }
 
   private func dispatch(_ event: SyncEvent) {
