@@ -11,8 +11,8 @@ let settings: [SwiftSetting] =
   [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility")] + warnings
   + coverage
 
-/// Continuous integration sets HEARTH_OPTIMIZED_CORE: histories of the simulations compute in these modules for most of their time. Assertions
-/// stay on.
+/// Continuous integration sets HEARTH_OPTIMIZED_CORE: histories of the simulations, and plain evaluations that answers are compared with,
+/// compute in these modules for most of their time. Assertions stay on.
 let coreSettings: [SwiftSetting] =
   Context.environment["HEARTH_OPTIMIZED_CORE"] == nil
   ? settings
@@ -157,7 +157,8 @@ let package = Package(
       swiftSettings: settings),
 
     .target(
-      name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport",
+      swiftSettings: coreSettings),
     .target(
       name: "RawHTTP2", dependencies: ["HearthWire", protobuf, nioCore, nioPosix, nioHPACK],
       path: "Tests/Support/RawHTTP2", swiftSettings: settings),

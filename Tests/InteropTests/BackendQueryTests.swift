@@ -199,7 +199,8 @@ struct EmulatorQueryTests {
   func agreement() async throws {
     try await QueryBackend.withConnection(port: Emulator.port) { client in
       var comparison = BackendComparison(client: client)
-      try await comparison.compare(sets: 400)
+      // Neither the emulator nor the plain evaluation changes from one run to the next: these find out when one of them has.
+      try await comparison.compare(sets: 100)
     }
   }
 }

@@ -80,7 +80,7 @@ final class ConflictSimulation {
     }
   }
 
-  private func run() throws {
+  func run() throws {
     defer { for client in clients { client.close() } }
     for number in 0..<(history.place == .shared ? 90 : 60) {
       try step()

@@ -224,8 +224,14 @@ final class SimulatedDevice {
   }
 }
 
+/// Without the names of modules. A regular expression would be compiled for each event anew.
+private func withoutModules(_ text: String) -> String {
+  guard text.contains("Hearth") else { return text }
+  return ["HearthModel.", "HearthSync.", "HearthCache."].reduce(text) { $0.replacingOccurrences(of: $1, with: "") }
+}
+
 extension SyncEvent {
-  var brief: String { "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "") }
+  var brief: String { withoutModules("\(self)") }
 }
 
 extension SyncAction {
@@ -233,7 +239,7 @@ extension SyncAction {
     switch self {
     case .raiseSnapshot(let id, let snapshot):
       "snapshot \(id.rawValue) \(snapshot.isFromCache ? "cache" : "server") \(snapshot.documents.map(\.brief))"
-    default: "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "")
+    default: withoutModules("\(self)")
     }
   }
 }

@@ -14,7 +14,7 @@ import Testing
 #endif
 
 @Suite(
-  "Requests with 100,000 entries", .serialized, .timeLimit(.minutes(10)),
+  "Requests with 100,000 entries", .timeLimit(.minutes(10)),
   .enabled(if: ProcessFigures.canBeRead, "needs /proc of Linux, to count processor time"))
 struct RepeatedFieldTests {
   private static let entries = 100_000

@@ -4,7 +4,8 @@ import Testing
 
 /// Google's own Firestore emulator, for suites that want a backend that nobody here wrote.
 ///
-/// The emulator is started once for the suite that carries this trait and shut down after it. Each test uses a project id of its own.
+/// One emulator serves all suites with this trait that run at the same time, because it takes longer to start than most of them take.
+/// Each test uses a project id of its own.
 struct Emulator: SuiteTrait, TestScoping {
   static let hint: Comment =
     "Google's Firestore emulator is not installed (gcloud components install cloud-firestore-emulator, or Debian's google-cloud-cli-firestore-emulator)"
@@ -24,9 +25,14 @@ struct Emulator: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    guard let port = try await Self.start() else {
+    let port: Int?
+    do { port = try await SharedEmulator.one.begin() } catch {
+      try await SharedEmulator.one.end()
+      throw error
+    }
+    guard let port else {
       Issue.record("the emulator did not listen within a minute on any of three ports")
-      return
+      return try await SharedEmulator.one.end()
     }
     let result: Result<Void, any Error>
     do {
@@ -34,15 +40,14 @@ struct Emulator: SuiteTrait, TestScoping {
     } catch {
       result = .failure(error)
     }
-    // The launcher leaves its Java child behind when it is signalled; the emulator's own request ends both.
-    _ = try await Self.curl("-X", "POST", "127.0.0.1:\(port)/shutdown")
+    try await SharedEmulator.one.end()
     try result.get()
   }
 
   /// Starts the emulator and waits until it answers.
   ///
   /// - Returns: Its port; nil if it did not answer on any of three.
-  private static func start() async throws -> Int? {
+  fileprivate static func start() async throws -> Int? {
     for _ in 0..<3 {
       let port = try Programs.freePort()
       let process = Process()
@@ -60,7 +65,33 @@ struct Emulator: SuiteTrait, TestScoping {
     return nil
   }
 
-  private static func curl(_ arguments: String...) async throws -> Programs.Output {
+  fileprivate static func curl(_ arguments: String...) async throws -> Programs.Output {
     try await Programs.runInBackground(URL(fileURLWithPath: "/usr/bin/env"), ["curl", "-s"] + arguments)
+  }
+}
+
+/// The emulator of this test run, and how many suites need it now.
+private actor SharedEmulator {
+  static let one = SharedEmulator()
+
+  private var suites = 0
+  private var port: Task<Int?, any Error>?
+
+  /// - Returns: The port; nil if it did not answer. ``end()`` must follow in every case.
+  func begin() async throws -> Int? {
+    suites += 1
+    let port = self.port ?? Task { try await Emulator.start() }
+    self.port = port
+    return try await port.value
+  }
+
+  /// Shuts the emulator down with the last suite that needs it. One that comes later gets another.
+  func end() async throws {
+    suites -= 1
+    guard suites == 0, let port else { return }
+    self.port = nil
+    guard let port = try? await port.value else { return }
+    // The launcher leaves its Java child behind when it is signalled; the emulator's own request ends both.
+    _ = try await Emulator.curl("-X", "POST", "127.0.0.1:\(port)/shutdown")
   }
 }
