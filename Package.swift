@@ -137,7 +137,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK,
-        nioCompression, logging, metrics, lifecycle,
+        nioCompression, logging, metrics,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),

@@ -22,7 +22,6 @@ let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-h
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
 
@@ -38,7 +37,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
@@ -77,7 +75,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK,
-        nioCompression, logging, metrics, lifecycle,
+        nioCompression, logging, metrics,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
