@@ -7,7 +7,7 @@ import Testing
 /// kind's ``Budget``.
 ///
 /// Environment:
-/// - `HEARTH_BOUNDS_SECONDS`: go on for so long, with kinds, sizes and orders that follow from a seed, instead of each kind once.
+/// - `HEARTH_SECONDS`: go on for so long, with kinds, sizes and orders that follow from a seed, instead of each kind once.
 /// - `HEARTH_TEST_SEED`: the seed of such a run, to repeat it.
 /// - `HEARTH_BOUNDS_KIND`: only kinds whose name contains this text.
 /// - `HEARTH_BOUNDS_SERVER`: another program `hearth`.
@@ -15,7 +15,7 @@ import Testing
   "hearth serve under attack", .serialized,
   .enabled(if: ProcessFigures.canBeRead, "needs /proc of Linux, to count memory"))
 struct BoundsTests {
-  private static let seconds = Int(environment["HEARTH_BOUNDS_SECONDS"] ?? "") ?? 0
+  private static let seconds = Int(environment["HEARTH_SECONDS"] ?? "") ?? 0
   private static let environment = ProcessInfo.processInfo.environment
 
   @Test("keeps to its budgets of memory, files, descriptors and time", .timeLimit(.minutes(seconds / 60 + 10)))

@@ -11,7 +11,7 @@ import Testing
 struct SharedCacheTests {
   /// 15 seconds, or as many as the environment says.
   static let duration = Duration.seconds(
-    ProcessInfo.processInfo.environment["HEARTH_SHARED_SECONDS"].flatMap { Int($0) } ?? 15)
+    ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap { Int($0) } ?? 15)
 
   @Test(
     "agree with hearth serve after kills, stops and phases offline, and have written everything once",

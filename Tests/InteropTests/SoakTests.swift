@@ -8,12 +8,12 @@ import Testing
 
 /// Fifty clients read, write and come and go at once. In the end all that they show must be what the server has.
 ///
-/// `HEARTH_SOAK_SECONDS` makes a run longer, and `HEARTH_SEED` repeats its choices.
+/// `HEARTH_SECONDS` makes a run longer, and `HEARTH_SEED` repeats its choices.
 @Suite("hearth serve under many clients")
 struct SoakTests {
   static let clientCount = 50
   static let duration = Duration.seconds(
-    ProcessInfo.processInfo.environment["HEARTH_SOAK_SECONDS"].flatMap { Int($0) } ?? 60)
+    ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap { Int($0) } ?? 30)
 
   @Test("shows each of them what a fresh read gives, and loses and doubles nothing", .timeLimit(.minutes(15)))
   func soak() async throws {

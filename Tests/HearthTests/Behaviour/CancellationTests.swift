@@ -7,10 +7,10 @@ import Testing
 
 /// Cancels tasks at random moments while a backend and local writes keep every sequence of the library busy.
 ///
-/// `HEARTH_CANCELLATION_SECONDS` in the environment makes it longer.
+/// `HEARTH_SECONDS` in the environment makes it longer.
 @Suite("Cancellation at random moments", .timeLimit(.minutes(120)))
 struct CancellationTests {
-  private static let seconds = ProcessInfo.processInfo.environment["HEARTH_CANCELLATION_SECONDS"].flatMap(Int.init) ?? 4
+  private static let seconds = ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap(Int.init) ?? 4
 
   @Test("each sequence ends, and the client goes on", arguments: SeededGenerator.seeds(1))
   func everySequence(seed: UInt64) async throws {

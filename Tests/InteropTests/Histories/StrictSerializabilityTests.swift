@@ -9,11 +9,11 @@ import Testing
 /// Sixteen clients of several kinds carry out transactions on the same lists at once, and some are killed in the middle. One order of all
 /// transactions has to explain what each has read (``HistoryChecker``).
 ///
-/// `HEARTH_HISTORY_SECONDS` makes a run longer, and `HEARTH_SEED` repeats its choices.
+/// `HEARTH_SECONDS` makes a run longer, and `HEARTH_SEED` repeats its choices.
 @Suite("The history of many clients' transactions", .serialized)
 struct StrictSerializabilityTests {
   static let duration = Duration.seconds(
-    ProcessInfo.processInfo.environment["HEARTH_HISTORY_SECONDS"].flatMap { Int($0) } ?? 30)
+    ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap { Int($0) } ?? 30)
   static let project = "histories"
 
   private func withServer(_ body: (EmbeddedServer) async throws -> Void) async throws {

@@ -29,7 +29,7 @@ private enum GoogleJavaScript {
 extension ClientSuites {
   /// In Node, the SDK talks gRPC, and its edition Lite REST over HTTP/1.1.
   ///
-  /// `HEARTH_SEED` repeats what the clients of the soak choose; `HEARTH_JS_SECONDS` makes it shorter or longer than two minutes.
+  /// `HEARTH_SEED` repeats what the clients of the soak choose; `HEARTH_SECONDS` makes it shorter or longer than two minutes.
   @Suite(
     "Google's JavaScript SDK, call by call and twenty at once",
     Availability(name: "google javascript calls and soak", reason: GoogleJavaScript.missing))
@@ -49,7 +49,7 @@ extension ClientSuites {
       let seed = environment["HEARTH_SEED"] ?? String(Int.random(in: 1..<1_000_000))
       let name = "google javascript soak"
       let output = try await GoogleJavaScript.run(
-        "google_js_soak", [seed, environment["HEARTH_JS_SECONDS"] ?? "120"], name: name)
+        "google_js_soak", [seed, environment["HEARTH_SECONDS"] ?? "120"], name: name)
       let counts = try #require(SuiteCounts(of: name, in: output.text), "\(output.text)")
       #expect(counts == SuiteCounts(passed: 20, failed: 0, skipped: 0), "\(output.text)")
       #expect(output.status == 0, "\(output.text)")
