@@ -56,7 +56,7 @@ struct HostileRequestTests {
         #expect(refusal?.code == .invalidArgument, "\(depth)")
       }
       let empty = Wire.field(1, Wire.field(9, []))
-      let wide = Wire.field(9, Array(repeatElement(empty, count: 2_000_000).joined()))
+      let wide = Wire.field(9, [UInt8](copies: 2_000_000, of: empty))
       let refusal = await fixture.failure("Commit", Self.commit(field: wide))
       #expect(refusal?.code == .invalidArgument)
       #expect(refusal?.message.contains("\(Self.parent)/c/d") == true, "\(refusal as Any)")

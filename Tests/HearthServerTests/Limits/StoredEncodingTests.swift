@@ -122,7 +122,7 @@ struct StoredEncodingTests {
   }
 
   private static func array(_ element: [UInt8], _ count: Int) -> [UInt8] {
-    Bytes.field(9, Array(repeatElement(Bytes.field(1, element), count: count).joined()))
+    Bytes.field(9, [UInt8](copies: count, of: Bytes.field(1, element)))
   }
 
   /// A commit that sets a field of c/d.

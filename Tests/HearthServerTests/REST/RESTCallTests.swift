@@ -216,7 +216,7 @@ struct RESTCallTests {
   @Test("all documents of a database are deleted by the emulator's request, and only those")
   func clearing() async throws {
     try await Self.withClient { client, fixture in
-      for index in 0..<700 { try await fixture.set("c/\(index)", ["n": .integer(1)]) }
+      try await fixture.commit((0..<700).map { .set(key("c/\($0)"), ["n": .integer(1)]) })
       try await fixture.set("c/1/d/2", [:])
       try await fixture.set("e/3", [:])
       let other = "/v1/projects/other/databases/(default)/documents/c"

@@ -191,13 +191,15 @@ struct TransactionTests {
   @Test("abandoned transactions make room after a minute, and those that read much have a limit together")
   func abandoned() async throws {
     let clock = ManualClock()
-    let registry = TransactionRegistry(clock: clock.clock, locks: TransactionLocks(clock: clock.clock))
+    var limits = DatabaseLimits()
+    (limits.transactions, limits.readsPerTransaction, limits.transactionReads) = (1_000, 1_000, 20_000)
+    let registry = TransactionRegistry(limits: limits, clock: clock.clock, locks: TransactionLocks(clock: clock.clock))
     let version = SnapshotVersion(microseconds: clock.now)
-    for _ in 0..<DatabaseLimits().transactions { _ = try registry.begin(.pessimistic) }
+    for _ in 0..<limits.transactions { _ = try registry.begin(.pessimistic) }
     let full = #expect(throws: StatusError.self) { try registry.begin(.pessimistic) }
     #expect(full?.code == .resourceExhausted)
     clock.advance(seconds: 61)
-    let keys = (0..<99_000).map { key("c/d\($0)") }
+    let keys = (0..<990).map { key("c/d\($0)") }
     for _ in 0..<20 {
       _ = try await registry.read(registry.begin(.pessimistic), keys: keys, latest: version)
     }
