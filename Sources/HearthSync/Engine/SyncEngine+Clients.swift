@@ -107,6 +107,8 @@ extension SyncEngine {
     guard isPrimary else { return }
     if news.isQuestion { giveSignOfLife() }
     if news.asksForRetry { retryNow(nil) }
+    // Each of these may find the lease lost.
+    guard isPrimary else { return }
     if news.concernsIndexes { emit(work.indexFill.start(hasWork: hasIndexWork)) }
     if news.concernsClients { retryOnce(.followOthers) }
     // Answers that others have stored make room for batches.
@@ -235,6 +237,7 @@ extension SyncEngine {
     }
     askBackendForWaitingReads()
     openStreams()
+    guard isPrimary else { return }
     emit(work.start(hasIndexWork: hasIndexWork))
     if !isComplete { retryOnce(.followOthers) }
     log(.debug, "The client has the streams of its cache.")

@@ -27,10 +27,12 @@ extension SyncEngine {
       noteFailedCatchUp(error)
       failure = ("The cache cannot be read: \(error)", error)
     }
-    guard let last = sender.batchWaitingForHandshake(on: id) else { return true }
+    guard sender.batchWaitingForHandshake(on: id) != nil else { return true }
     do {
-      // Batches that others have withdrawn meanwhile leave the pipeline with the news.
-      if failure == nil, try reserveSending(of: last), localStore.hasNews || localStore.mayMissBatches { try catchUp() }
+      // With the news, batches that others have withdrawn leave the pipeline, and others come in that nothing is reserved for.
+      while failure == nil, let last = sender.batchWaitingForHandshake(on: id), try reserveSending(of: last) {
+        if localStore.hasNews || localStore.mayMissBatches { try catchUp() }
+      }
     } catch {
       failure = ("The cache cannot be written: \(error)", error)
     }
