@@ -65,7 +65,7 @@ struct DamagedLogTests {
     let commits = files.commits
     let last = try #require(commits.dropLast().last)
     // Not all of them: each recovery takes its time.
-    for frame in stride(from: 0, through: last, by: 7) {
+    for frame in stride(from: 0, to: last, by: 7) {
       var damaged = files
       damaged.flipBit(at: frame == 0 ? 17 : Self.start(ofFrame: frame) + Self.frameHeaderBytes + 4000)
       try put(damaged)

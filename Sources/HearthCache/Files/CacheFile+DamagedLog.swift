@@ -5,12 +5,18 @@ internal import HearthStore
 extension CacheFile {
   /// The damage for which the file is set aside.
   ///
-  /// A loss of power may leave a damaged log, too: of pages that no caller was told of, those behind others may be on the disk without them. Then
-  /// nothing of the outbox lies behind the damage, and the cache is sound up to there.
-  static func knownDamage(_ files: CacheFiles, _ databaseID: DatabaseID) throws -> String? {
+  /// A loss of power may leave a log with a gap, too: of pages that no caller was told of, those behind others may be on the disk without them. Then
+  /// nothing of the outbox lies behind the gap but perhaps the commit that was being written, and the cache is sound up to there.
+  ///
+  /// - Parameter name: Distinguishes the copy from those of others who open the folder at the same time.
+  static func knownDamage(_ files: CacheFiles, _ databaseID: DatabaseID, name: String) throws -> String? {
     if let reason = files.markedDamage { return reason }
     guard let log = files.damagedLog else { return nil }
-    let complete = try withCopy(of: files, log) { SalvagedOutbox(reading: $0, databaseID: databaseID) }
+    let copy = "\(files.merged)-\(name)"
+    try files.remove(copy)
+    defer { try? files.remove(copy) }
+    try log.copyDatabase(to: copy, includesLastCommit: false)
+    let complete = SalvagedOutbox(reading: copy, databaseID: databaseID)
     return complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) ? nil : log.reason
   }
 

@@ -29,7 +29,10 @@ struct CacheFiles {
   }
 
   /// The damaged write-ahead log; nil if it is none, and while a client uses it, for whom SQLite has read it before.
-  var damagedLog: DatabaseLog? {
+  var damagedLog: DatabaseLog? { unreadLog.flatMap { $0.isDamage ? $0 : nil } }
+
+  /// The write-ahead log if sound commits lie behind the place up to which SQLite reads it; nil while a client uses it.
+  var unreadLog: DatabaseLog? {
     guard hasMain, hasLog, !ClientFiles.anyIsAlive(in: folder) else { return nil }
     return DatabaseLog(damagedIn: main)
   }

@@ -88,7 +88,7 @@ struct SalvagedOutbox {
   var unreadableBatchCount: Int { setAside.count + lostBatchCount }
   /// Refused batches that were seen and cannot be listed.
   var unreadableRejectedCount: Int { setAsideRejected.count + lostRejectedCount }
-  /// True if both hold the same batches, pending, refused and set aside, and number the next one alike.
+  /// True if both hold the same batches, pending, refused and set aside, and number the next one alike. False if the tables of one are lost.
   func holdsSame(as other: SalvagedOutbox) -> Bool {
     func numbers(_ outbox: SalvagedOutbox) -> [[BatchID]] {
       [
@@ -96,7 +96,7 @@ struct SalvagedOutbox {
         outbox.setAsideRejected.map(\.batchID), [outbox.highestBatchID],
       ]
     }
-    return hasTables == other.hasTables && numbers(self) == numbers(other)
+    return hasTables && other.hasTables && numbers(self) == numbers(other)
   }
 
   /// The number of rows that only the tables of an outbox can have.

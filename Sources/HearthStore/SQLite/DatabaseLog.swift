@@ -3,14 +3,18 @@ internal import Foundation
 /// A damaged write-ahead log, read without SQLite (https://www.sqlite.org/fileformat.html#the_write_ahead_log).
 ///
 /// SQLite uses a log up to the first frame whose checksum does not fit, and says nothing about what lies behind. That is right where a process
-/// was killed while it wrote: no commit lies behind. Where a frame was damaged, commits may. Each frame stores the checksum of everything
-/// before it, so that the frames behind a damaged one can be verified again, and told from those of an earlier use of the file.
+/// was killed while it wrote, or the power failed: then at most the commit that was being written ends behind, which nobody was told of. Where a
+/// frame was damaged, several commits may. Each frame stores the checksum of everything before it, so that the frames behind a damaged one can be
+/// verified again, and told from those of an earlier use of the file.
 package struct DatabaseLog: Sendable {
   private let database: String
   /// The first damaged frame, counted from 1; 0 for the header.
   private let damagedFrame: Int
-  /// The places of the newest sound pages in the log, up to its last commit.
+  /// The places of the newest sound pages in the log, up to its last commit and up to the one before.
   private let pages: [Int: UInt64]
+  private let pagesBeforeLastCommit: [Int: UInt64]
+  /// False if what lies behind may be what was left of a single commit that was never finished.
+  package let isDamage: Bool
 
   /// The damage, for a message.
   package var reason: String {
@@ -20,17 +24,44 @@ package struct DatabaseLog: Sendable {
 
   /// Looks for damage in the log of a database. Another process may write it meanwhile.
   ///
-  /// - Returns: Nil for a log that is missing, sound, or cut off where a process was killed.
+  /// - Returns: Nil for a log that is missing, or in which no sound commit lies behind the first frame that is not.
   package init?(damagedIn database: String) {
     // A frame that was being written when it was read is sound the second time.
     guard let found = Self.read(database), found.damagedFrame == Self.read(database)?.damagedFrame else { return nil }
     self = found
   }
 
-  private init(database: String, damagedFrame: Int, pages: [Int: UInt64]) {
+  private init(database: String, _ scan: Scan, damagedFrame: Int) {
     self.database = database
     self.damagedFrame = damagedFrame
-    self.pages = pages
+    pages = scan.pages
+    pagesBeforeLastCommit = scan.pagesBeforeLastCommit
+    // The header is on the disk before any frame. The first commit behind another frame may end the transaction of that one.
+    isDamage = scan.commitsBehind > (damagedFrame == 0 || scan.isDamagedCommit ? 0 : 1)
+  }
+
+  /// What was found so far.
+  private struct Scan {
+    var damagedFrame: Int?
+    var isDamagedCommit = false
+    var commitsBehind = 0
+    var pages: [Int: UInt64] = [:]
+    var pagesBeforeLastCommit: [Int: UInt64] = [:]
+    private var uncommitted: [Int: UInt64] = [:]
+
+    mutating func note(_ frame: Frame, _ number: Int, isSound: Bool) {
+      guard isSound else {
+        // Or the log ends here: then only frames of an earlier use lie behind.
+        if damagedFrame == nil { (damagedFrame, isDamagedCommit) = (number, frame.isCommit) }
+        return
+      }
+      uncommitted[frame.page] = Header.place(ofPageIn: number)
+      guard frame.isCommit else { return }
+      pagesBeforeLastCommit = pages
+      pages.merge(uncommitted) { _, new in new }
+      uncommitted = [:]
+      if damagedFrame != nil { commitsBehind += 1 }
+    }
   }
 
   private static func path(of database: String) -> String { database + "-wal" }
@@ -41,30 +72,20 @@ package struct DatabaseLog: Sendable {
     guard let file = FileHandle(forReadingAtPath: path(of: database)) else { return nil }
     defer { try? file.close() }
     guard let bytes = try? file.read(upToCount: Header.bytes), var header = Header(Array(bytes)) else { return nil }
-    var damagedFrame = header.isSound ? nil : 0
-    var hasCommitBehind = false
-    var (pages, uncommitted): ([Int: UInt64], [Int: UInt64]) = ([:], [:])
+    var scan = Scan()
+    if !header.isSound { scan.damagedFrame = 0 }
     var number = 0
     while let bytes = try? file.read(upToCount: Frame.bytes), bytes.count == Frame.bytes {
       number += 1
       let frame = Frame(Array(bytes))
-      if number == 1, damagedFrame == 0 { header.salts = frame.salts }
+      if number == 1, !header.isSound { header.salts = frame.salts }
       let isOfThisUse = frame.salts == header.salts
       let isSound = isOfThisUse && frame.isSound(behind: header)
       header.checksum = frame.checksum
-      if isSound {
-        uncommitted[frame.page] = Header.place(ofPageIn: number)
-        guard frame.isCommit else { continue }
-        pages.merge(uncommitted) { _, new in new }
-        uncommitted = [:]
-        if damagedFrame != nil { hasCommitBehind = true }
-      } else if damagedFrame == nil {
-        // Or the log ends here: then only frames of an earlier use lie behind.
-        damagedFrame = number
-      }
+      scan.note(frame, number, isSound: isSound)
     }
-    guard let damagedFrame, hasCommitBehind else { return nil }
-    return DatabaseLog(database: database, damagedFrame: damagedFrame, pages: pages)
+    guard let damagedFrame = scan.damagedFrame, scan.commitsBehind > 0 else { return nil }
+    return DatabaseLog(database: database, scan, damagedFrame: damagedFrame)
   }
 
   /// The header of the file, with the checksum that the next frame goes on from.
@@ -146,11 +167,13 @@ package struct DatabaseLog: Sendable {
 
   // MARK: - Copying
 
-  /// Copies the database with all sound pages of the log in their places. The copy has no log; pages that only the damaged frames held are
+  /// Copies the database with the sound pages of the log in their places. The copy has no log; pages that only the damaged frames held are
   /// older in it than the others.
   ///
+  /// - Parameter includesLastCommit: False to leave out the last commit, which may never have been finished.
   /// - Throws: ``StoreError`` `io`.
-  package func copyDatabase(to copy: String) throws(StoreError) {
+  package func copyDatabase(to copy: String, includesLastCommit: Bool = true) throws(StoreError) {
+    let pages = includesLastCommit ? pages : pagesBeforeLastCommit
     do {
       try FileManager.default.copyItem(atPath: database, toPath: copy)
       let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: Self.path(of: database)))
