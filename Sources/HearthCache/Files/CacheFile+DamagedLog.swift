@@ -8,10 +8,14 @@ extension CacheFile {
   /// A loss of power may leave a log with a gap, too: of pages that no caller was told of, those behind others may be on the disk without them. Then
   /// nothing of the outbox lies behind the gap but perhaps the commit that was being written, and the cache is sound up to there.
   ///
-  /// - Parameter name: Distinguishes the copy from those of others who open the folder at the same time.
-  static func knownDamage(_ files: CacheFiles, _ databaseID: DatabaseID, name: String) throws -> String? {
+  /// - Parameters:
+  ///   - log: The log if SQLite leaves out a part of it.
+  ///   - name: Distinguishes the copy from those of others who open the folder at the same time.
+  static func knownDamage(
+    _ files: CacheFiles, _ log: DatabaseLog?, _ databaseID: DatabaseID, name: String
+  ) throws -> String? {
     if let reason = files.markedDamage { return reason }
-    guard let log = files.damagedLog else { return nil }
+    guard let log, log.isDamage else { return nil }
     let copy = "\(files.merged)-\(name)"
     try files.remove(copy)
     defer { try? files.remove(copy) }

@@ -159,13 +159,13 @@ package enum CacheFile {
       var database: Database
       do {
         // Before SQLite opens the file: it would use a damaged log up to the damage, and delete it at the end.
-        if let reason = try knownDamage(files, databaseID, name: options.clientName ?? "alone") {
+        let log = files.unreadLog
+        if let reason = try knownDamage(files, log, databaseID, name: options.clientName ?? "alone") {
           throw StoreError(kind: .corrupt, message: reason)
         }
-        let leavesCommits = files.unreadLog != nil
         database = try openMigrated(files, lock, options)
         // What lies behind must not be taken for a part of the log once this client has written over what lies before.
-        if leavesCommits { _ = try? database.truncateLog() }
+        if log != nil { _ = try? database.truncateLog() }
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
         try checkIsKnown(files)
