@@ -60,7 +60,7 @@ extension CacheInvariants {
     ) { try? store.queue.decode($0) } ?? nil
   }
 
-  /// What is kept of batches that have left the queue can be read, and is not pending as well.
+  /// Checks the outcomes and refused batches that are kept: they can be read, and none of them is pending as well.
   func checkKeptBatches() throws {
     var pending: Set<BatchIdentity> = []
     try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches") {

@@ -128,7 +128,7 @@ extension CacheInvariants {
       """),
   ]
 
-  /// What is kept of writes that have left the queue.
+  /// The rules of outcomes and refused batches, which are kept after their writes have left the queue.
   static let keptRules =
     ["cache_unreadable_batches", "cache_rejected_batches"].map { table in
       RowRule(

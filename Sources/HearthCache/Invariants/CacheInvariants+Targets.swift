@@ -41,7 +41,7 @@ extension CacheInvariants {
     }
   }
 
-  /// What memory has of the targets in use agrees with their rows. Another client may have written those of a shared cache.
+  /// Compares the targets in use in memory with their rows. In a shared cache another client may have written those.
   func checkActiveTargets() throws {
     guard !store.isShared, store.reopening == nil else { return }
     for (targetID, active) in store.state.targets.sorted(by: { $0.key < $1.key }) {

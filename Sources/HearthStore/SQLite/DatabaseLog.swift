@@ -22,7 +22,7 @@ package struct DatabaseLog: Sendable {
     return "\(place) of the write-ahead log \"\(Self.path(of: database))\" is damaged, and commits lie behind it"
   }
 
-  /// Looks for damage in the log of a database. Another process may write it meanwhile.
+  /// Looks for damage in the log of a database. Another process may be writing it.
   ///
   /// - Returns: Nil for a log that is missing, or in which no sound commit lies behind the first frame that is not.
   package init?(damagedIn database: String) {
@@ -40,7 +40,7 @@ package struct DatabaseLog: Sendable {
     isDamage = scan.commitsBehind > (damagedFrame == 0 || scan.isDamagedCommit ? 0 : 1)
   }
 
-  /// What was found so far.
+  /// The state of a walk through the frames.
   private struct Scan {
     var damagedFrame: Int?
     var isDamagedCommit = false
