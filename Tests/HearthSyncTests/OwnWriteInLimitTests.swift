@@ -247,6 +247,25 @@ struct OwnWriteInLimitTests {
     #expect(b.ids(read) == ["2", "3"] && b.snapshots[read]?.last?.isFromCache == false)
   }
 
+  @Test("it is answered also by a change that leaves its result as it shows it")
+  func secondaryClientWithoutChange() throws {
+    let (cache, a, b) = try pair()
+    b.write(Self.removal)
+    cache.deliver()
+    let read = b.listen(rooms.filtered("n", .equal, 1).with(limit: 1), .get)
+    cache.deliver()
+    try a.fill(4, [room(1)], at: 20)
+    cache.deliver()
+    #expect(b.snapshots[read] == nil)
+    try a.commit(at: 40)
+    try a.send(
+      .documentChange(
+        WatchDocumentChange(key: key("rooms/1"), removedTargetIDs: [4], document: missing("rooms/1", 40))))
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(41))))
+    cache.deliver()
+    #expect(b.snapshots[read]?.map(\.ids) == [[]] && b.snapshots[read]?.last?.isFromCache == false)
+  }
+
   @Test(
     "it waits at once, also where the one with the connection has not heard of the write", arguments: [true, false])
   func secondaryClientAtOnce(isListening: Bool) throws {

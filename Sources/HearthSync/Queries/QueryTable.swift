@@ -7,6 +7,8 @@ struct ActiveQuery {
   let query: Query
   fileprivate(set) var targetID: TargetID
   var view: View
+  /// True if the view was answered when the listeners that wait for that last heard of it. It may change in steps that raise nothing.
+  var wasAnswered = false
   /// In the order of registration.
   var listeners: [QueryListener] = []
   /// The cache could not be read when the view needed it: its documents must be computed anew.

@@ -36,28 +36,22 @@ extension QueryViews {
     if let id = queries.id(of: query) { queries.update(id) { $0.view.noteOwnWrites(written) } }
   }
 
-  /// A view that has changed, and of which it is still to be found out whether it is answered.
-  struct UndecidedView {
-    let id: QueryID
-    /// True if it was answered before it changed.
-    let wasAnswered: Bool
-  }
-
   /// Finds out which documents in limbo are in dispute, and where writes of the user have left a gap in a full limit, and brings the round of
   /// snapshots in line with that.
   ///
   /// - Parameters:
+  ///   - undecided: The views that have changed, and of which it is still to be found out whether they are answered.
   ///   - answered: Gets the views that are not in the round and are answered now, or are no longer.
   ///   - localDocuments: Reads the documents that may have left a gap.
   mutating func decide(
-    _ undecided: [UndecidedView], in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,
+    _ undecided: [QueryID], in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,
     localDocuments: (Set<DocumentKey>) throws -> [DocumentKey: WrittenDocument], _ failure: inout (any Error)?
   ) {
     // Nearly always there is none.
     if undecided.isEmpty { return }
     let found = limbo.foundKeys
-    for undecided in undecided {
-      queries.update(undecided.id) { query in
+    for id in undecided {
+      queries.update(id) { query in
         query.view.noteFound(found)
         // Nobody waits for a view that is kept for others: they look for writes of their own.
         guard !query.listeners.isEmpty, let keys = query.view.keysOfPossibleGap else { return }
@@ -68,11 +62,11 @@ extension QueryViews {
           failure = error
         }
       }
-      guard let isAnswered = queries[undecided.id]?.view.isAnswered else { continue }
-      if let index = round.firstIndex(where: { $0.0 == undecided.id }) {
-        round[index].1.isAnswered = isAnswered
-      } else if isAnswered != undecided.wasAnswered {
-        answered.insert(undecided.id)
+      guard let query = queries[id] else { continue }
+      if let index = round.firstIndex(where: { $0.0 == id }) {
+        round[index].1.isAnswered = query.view.isAnswered
+      } else if query.view.isAnswered != query.wasAnswered {
+        answered.insert(id)
       }
     }
   }

@@ -164,7 +164,9 @@ struct QueryViews {
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
     queries.add(listener, to: queryID)
     if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
-    return actions
+    // What was found out for the new one may be what others wait for.
+    let hasChanged = queries[queryID].map { $0.view.isAnswered != $0.wasAnswered } ?? false
+    return hasChanged ? actions + raiseAnswers(of: [queryID]) : actions
   }
 
   /// Removes a listener, and the query's view with the last one.
@@ -244,18 +246,17 @@ extension QueryViews {
     var reports: [LocalViewChanges] = []
     var failure: (any Error)?
     var answered: Set<QueryID> = []
-    var undecided: [UndecidedView] = []
+    var undecided: [QueryID] = []
     for id in queries.ids {
       let outcome = queries.update(id) { query in
-        let wasAnswered = query.view.isAnswered
         let computed = Self.computeChanges(changes, of: &query, refill, &failure)
         let outcome = query.view.apply(
           computed, targetChange: event?.targetChanges[query.targetID],
           isPendingReset: event?.targetMismatches[query.targetID] != nil,
           snapshotVersion: event?.snapshotVersion ?? .none)
         if query.view.isUndecided {
-          undecided.append(UndecidedView(id: id, wasAnswered: wasAnswered))
-        } else if outcome.snapshot == nil, query.view.isAnswered != wasAnswered {
+          undecided.append(id)
+        } else if outcome.snapshot == nil, query.view.isAnswered != query.wasAnswered {
           answered.insert(id)
         }
         return outcome
@@ -344,6 +345,7 @@ extension QueryViews {
     for id in queries.ids where answered.contains(id) {
       queries.update(id) { query in
         let viewSnapshot = query.view.snapshot()
+        query.wasAnswered = viewSnapshot.isAnswered
         for index in query.listeners.indices {
           guard let snapshot = query.listeners[index].viewAnswered(viewSnapshot) else { continue }
           actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
@@ -358,6 +360,7 @@ extension QueryViews {
     var actions: [Action] = []
     for (id, viewSnapshot) in round {
       queries.update(id) { query in
+        query.wasAnswered = viewSnapshot.isAnswered
         for index in query.listeners.indices {
           guard let snapshot = query.listeners[index].viewChanged(viewSnapshot) else { continue }
           actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
