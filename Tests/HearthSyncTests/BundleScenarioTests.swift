@@ -147,6 +147,26 @@ struct BundleScenarioTests {
     _ = cached
   }
 
+  @Test("a query that the backend is asked for keeps the result that it was asked with, and shows the bundle's documents")
+  func watchedQuery() throws {
+    let client = try TestClient(durable: true)
+    load(bundle(at: 500, queryAt: 400), into: client)
+    let id = client.listen(rooms)
+    let listener = id.rawValue
+    let request = try #require(client.addRequests.last)
+    #expect(request.readTime == version(400) && request.expectedCount == 0)
+    load(bundle(id: "later", at: 600, ("a", 450, 1), queryAt: 500), into: client)
+    #expect(client.takeTold().contains("listener \(listener): cache [a] +a"))
+    // The document was made and deleted since the first bundle: the backend has nothing to say of it.
+    try client.fill(request.targetID, [], at: 550)
+    #expect(client.engine.activeLimboDocuments.keys.map(\.id) == ["a"])
+    try client.fill(1, [], at: 560)
+    #expect(client.takeTold().last == "listener \(listener): server [] -a")
+    client.post(.unlisten(id))
+    client.listen(rooms)
+    #expect(client.addRequests.last?.expectedCount == 0)
+  }
+
   @Test("a listener that resumes from an earlier result sees the bundle's documents, however old they are")
   func earlierResult() throws {
     let client = try TestClient(durable: true)

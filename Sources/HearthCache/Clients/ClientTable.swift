@@ -226,6 +226,13 @@ struct ClientTable {
     ) { _ in true } ?? false
   }
 
+  /// Returns true if some client wants the backend to be asked for the target.
+  func isWatched(_ target: TargetID) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_client_targets WHERE target_id = ? AND is_watched <> 0 LIMIT 1", .integer(Int64(target))
+    ) { _ in true } ?? false
+  }
+
   /// The targets that some client uses.
   func usedTargets() throws -> Set<TargetID> {
     var used: Set<TargetID> = []

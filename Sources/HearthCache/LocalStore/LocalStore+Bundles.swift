@@ -22,7 +22,7 @@ extension LocalStore {
   /// artificial target per bundle id, so that garbage collection keeps them until the next start.
   ///
   /// A named query's target takes the bundle's documents of that query as its result if its read time is newer than what is
-  /// known; then there is no resume token, and the next listen sends the read time
+  /// known, and the backend is not asked for it; then there is no resume token, and the next listen sends the read time
   /// (firebase-ios-sdk local_store.cc, ApplyBundledDocuments and SaveNamedQuery).
   ///
   /// - Returns: the documents that changed, as the local view now has them.
@@ -67,7 +67,9 @@ extension LocalStore {
 
   private func apply(_ named: NamedQuery, of bundled: [BundledDocument]) throws {
     let data = try storedTarget(named.query.target)
-    if named.readTime > data.snapshotVersion {
+    // What the backend sends for a target that it was asked for changes the result that it was asked with. A document of the bundle that was
+    // deleted before the answer would stay in another one.
+    if named.readTime > data.snapshotVersion, try !isAsked(for: data.targetID) {
       // The keys no longer are what the last snapshot without limbo documents had.
       let renewed = data.with(resumeToken: [], snapshotVersion: named.readTime).with(
         lastLimboFreeSnapshotVersion: .none)
@@ -100,6 +102,11 @@ extension LocalStore {
       try clients.use(data.targetID, by: member.client, isWatched: false)
     }
     return data
+  }
+
+  /// True if the backend may have been asked for the target.
+  private func isAsked(for targetID: TargetID) throws -> Bool {
+    try state.membership == nil ? state.targets[targetID]?.isWatched == true : clients.isWatched(targetID)
   }
 
   private func setKeys(_ keys: [DocumentKey], of targetID: TargetID) throws {

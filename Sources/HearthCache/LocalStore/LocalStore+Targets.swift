@@ -16,6 +16,7 @@ extension LocalStore {
   package func allocateTarget(_ target: Target, isWatched: Bool = true) throws -> TargetData {
     try transaction("Allocate target") {
       if let active = activeTarget(target) {
+        if isWatched { state.targets[active.data.targetID]?.isWatched = true }
         try use(active.data.targetID, isWatched: isWatched)
         return active.data
       }
@@ -25,6 +26,7 @@ extension LocalStore {
         throw StoreError(kind: .unavailable, message: "Target \(known) has no row before the client rejoins its cache.")
       }
       try setActive(data)
+      if isWatched { state.targets[data.targetID]?.isWatched = true }
       try use(data.targetID, isWatched: isWatched)
       return data
     }
@@ -65,7 +67,10 @@ extension LocalStore {
 
   /// The backend need not be asked for the target any more, as far as this client is concerned, which goes on using it.
   package func stopWatching(_ target: TargetID) throws {
-    guard let member = state.membership else { return }
+    guard let member = state.membership else {
+      state.targets[target]?.isWatched = false
+      return
+    }
     try transaction("Stop watching target") {
       try clients.stopWatching(target, by: member.client)
       try tell(.clients)

@@ -63,6 +63,8 @@ package final class LocalStore {
   struct ActiveTarget {
     var data: TargetData
     var persisted: TargetData
+    /// True if this client wants the backend to be asked for it. With other clients, the file says who does.
+    var isWatched = false
   }
 
   let database: Database
