@@ -48,16 +48,23 @@ extension SharedSimulation {
   /// Delivers until nothing happens any more.
   private func drain() throws {
     var quietRounds = 0
-    for _ in 0..<300 {
+    for _ in 0..<(300 + secondsUntilTurn) {
       let before = try fileVersion()
       for client in awake { try drain(client) }
       let isBusy = awake.contains(where: \.hasWork)
       quietRounds = try isBusy || fileVersion() != before ? 0 : quietRounds + 1
       // A client whose user's outbox waits has its turn after some seconds.
       let isWaiting = history.users.contains { !outbox(of: $0).isEmpty }
-      if quietRounds == (isWaiting ? 10 : 3) { return }
+      if quietRounds >= (isWaiting ? 10 + secondsUntilTurn : 3) { return }
     }
     throw Failure(description: "the clients do not come to rest: \(awake.map { "\($0.name) \($0.busyTimers)" })")
+  }
+
+  /// The time after which each client has had its turn, also one whose former turns were in vain: in rounds of a second.
+  private var secondsUntilTurn: Int {
+    let turns = awake.map(\.store.futileTurnCount).max() ?? 0
+    guard turns > 0 else { return 0 }
+    return Int(history.configuration.futileTurnPause.components.seconds) << min(turns - 1, 5)
   }
 
   func drain(_ client: SharedClient) throws {
