@@ -23,18 +23,18 @@ struct CacheMembershipTests {
     member.assertInvariants()
   }
 
-  @Test("what could not be stored is owed once, and only while it is of use")
-  func owedSign() {
+  @Test("what could not be told is owed once, and only while it is of use")
+  func owedNotices() {
     var primary = CacheMembership(isShared: false, configuration: configuration)
-    #expect(primary.takeOwedSign() == nil)
-    primary.signWasNotStored()
-    #expect(primary.owesSign && primary.takeOwedSign() == .answer && primary.takeOwedSign() == nil)
+    #expect(primary.takeOwedNotices().isEmpty)
+    for notice in CacheMembership.OwedNotice.allCases { primary.wasNotTold(notice) }
+    #expect(primary.owesNotice && primary.takeOwedNotices() == [.forgottenTurns, .sign] && !primary.owesNotice)
     var member = CacheMembership(isShared: true, configuration: configuration)
-    member.signWasNotStored()
-    #expect(member.takeOwedSign() == nil && !member.owesSign)
+    for notice in CacheMembership.OwedNotice.allCases { member.wasNotTold(notice) }
+    #expect(member.takeOwedNotices() == [.forgottenTurns, .retry] && !member.owesNotice)
     _ = member.primaryWatch.asked(succeeded: true)
-    member.signWasNotStored()
-    #expect(member.takeOwedSign() == .question)
+    member.wasNotTold(.question)
+    #expect(member.takeOwedNotices() == [.question])
   }
 
   @Test("a client waits one interval for the heir of the lease, three if its own turns were in vain")

@@ -2,7 +2,7 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 
-/// Attempts at the writes, listeners and signs of life that wait in memory because another process holds the file.
+/// Attempts at the writes, listeners and notices to other clients that wait in memory because another process holds the file.
 ///
 /// A timer repeats them, with pauses that grow to a minute and more. They are also tried whenever the file may be free, and writes before each
 /// read that is made once, so that it finds them.
@@ -15,17 +15,29 @@ extension SyncEngine {
     if isHeldByOther(error) { held.noteVainWait(now: now, busyTimeout: localStore.busyTimeout) }
   }
 
-  /// Stores the writes, begins the listeners and gives the sign of life that wait, unless another process holds the file at this moment.
+  /// Stores the writes, begins the listeners and tells the others what waits, unless another process holds the file at this moment.
   func tryHeldCalls() {
-    guard !held.isEmpty || membership.owesSign, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
+    guard !held.isEmpty || membership.owesNotice, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
       localStore.isFree(waitingAtMost: .zero)
     else { return }
     do {
       if !held.writes.isEmpty { try storeHeldWrites() }
       try beginHeldListens()
-      tellOwedSignOfLife()
+      tellOwedNotices()
     } catch {
       log(.debug, "Writes or listeners still wait: \(error)")
+    }
+  }
+
+  /// Tells the others what could not be stored before.
+  private func tellOwedNotices() {
+    for notice in membership.takeOwedNotices() {
+      switch notice {
+      case .forgottenTurns: forgetFutileTurns()
+      case .retry: _ = askForRetry()
+      case .sign: giveSignOfLife()
+      case .question: _ = askForSignOfLife()
+      }
     }
   }
 

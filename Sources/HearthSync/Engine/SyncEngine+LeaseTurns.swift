@@ -63,6 +63,7 @@ extension SyncEngine {
     do {
       try localStore.forgetFutileTurns()
     } catch {
+      if isHeldByOther(error) { membership.wasNotTold(.forgottenTurns) }
       log(.debug, "The turns of this client with the lease could not be forgotten: \(error)")
     }
   }

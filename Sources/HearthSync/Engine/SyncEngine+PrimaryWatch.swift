@@ -17,7 +17,7 @@ extension SyncEngine {
   }
 
   /// - Returns: False if the question is not stored, and will not be.
-  private func askForSignOfLife() -> Bool {
+  func askForSignOfLife() -> Bool {
     do {
       try localStore.askForSignOfLife()
       return true
@@ -25,7 +25,7 @@ extension SyncEngine {
       log(.debug, "The client that has the streams cannot be asked for a sign of life: \(error)")
       // One that is stopped within a transaction keeps the others from asking. It is asked when it goes on.
       guard isHeldByOther(error) else { return false }
-      membership.signWasNotStored()
+      membership.wasNotTold(.question)
       return true
     }
   }
@@ -71,17 +71,8 @@ extension SyncEngine {
       try localStore.giveSignOfLife()
     } catch {
       if leaseIsLost(error) { return }
-      membership.signWasNotStored()
+      membership.wasNotTold(.sign)
       log(.debug, "A sign of life could not be given: \(error)")
-    }
-  }
-
-  /// Gives a sign of life, or asks for one, where that could not be stored before.
-  func tellOwedSignOfLife() {
-    switch membership.takeOwedSign() {
-    case nil: break
-    case .answer: giveSignOfLife()
-    case .question: _ = askForSignOfLife()
     }
   }
 }

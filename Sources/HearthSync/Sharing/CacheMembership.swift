@@ -11,10 +11,14 @@ internal import HearthModel
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
 struct CacheMembership {
-  /// Something that a client owes the others because another process has held the file.
-  enum OwedSign {
-    /// A sign of life, for which the primary client was asked.
-    case answer
+  /// Something that a client has not told the others because another process has held the file.
+  enum OwedNotice: CaseIterable {
+    /// That its turns in vain do not count any more.
+    case forgottenTurns
+    /// That the primary client is to end its pauses, by a secondary one.
+    case retry
+    /// A sign of life, of the primary client.
+    case sign
     /// The question for one, of a secondary client.
     case question
   }
@@ -26,8 +30,7 @@ struct CacheMembership {
   var turn = LeaseTurn()
   var published = PublishedStates()
   var primaryWatch: PrimaryWatch
-  /// True if a sign of life, or the question for one, could not be stored.
-  private(set) var owesSign = false
+  private var owed: Set<OwedNotice> = []
   /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.
   private var yieldedSince: Duration?
   private let yieldInterval: Duration
@@ -82,17 +85,25 @@ struct CacheMembership {
     return now - since < yieldInterval * (hadFutileTurns ? 3 : 1)
   }
 
-  /// A sign of life, or the question for one, could not be stored.
-  mutating func signWasNotStored() {
-    owesSign = true
+  /// True if something could not be told to the others.
+  var owesNotice: Bool { !owed.isEmpty }
+
+  mutating func wasNotTold(_ notice: OwedNotice) {
+    owed.insert(notice)
   }
 
-  /// Takes what is owed to the others; nil if it is of no use any more.
-  mutating func takeOwedSign() -> OwedSign? {
-    guard owesSign else { return nil }
-    owesSign = false
-    if isPrimary { return .answer }
-    return primaryWatch.expectsSign ? .question : nil
+  /// Takes what is owed to the others, in order, without what is of no use any more.
+  mutating func takeOwedNotices() -> [OwedNotice] {
+    defer { owed = [] }
+    return OwedNotice.allCases.filter { notice in
+      guard owed.contains(notice) else { return false }
+      return switch notice {
+      case .forgottenTurns: true
+      case .retry: !isPrimary
+      case .sign: isPrimary
+      case .question: !isPrimary && primaryWatch.expectsSign
+      }
+    }
   }
 
   /// Checks in debug builds what must hold between two events.
