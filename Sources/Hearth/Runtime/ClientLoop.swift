@@ -70,9 +70,8 @@ final class ClientLoop {
   private var isStopping = false
   /// The time until which the cache is not given back, because that was in vain.
   private var restsUntil = ContinuousClock.now
-  private var repairCount = 0
-  /// A disk that keeps damaging the cache cannot be used.
-  private static let repairLimit = 20
+  private var repairs = RepairLimit()
+  private let start = ContinuousClock.now
 
   /// - Parameter queue: The serial queue on which everything of the client runs.
   init(_ configuration: ClientConfiguration, on queue: DispatchQueue) {
@@ -347,10 +346,10 @@ final class ClientLoop {
     while case .running(let client) = state, let cause = client.reopening {
       HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
-      if cause.isDamage { repairCount += 1 }
+      let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: ContinuousClock.now - start)
       if let obstacle = remainder.obstacle {
         abandon(remainder, after: obstacle)
-      } else if repairCount < Self.repairLimit {
+      } else if isWorthwhile {
         reopen(FolderWait(client.configuration), remainder, nil, post: post)
       } else {
         abandon(remainder, after: StoreError(kind: .corrupt, message: cause.reason))
