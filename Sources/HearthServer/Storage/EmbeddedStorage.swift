@@ -112,7 +112,7 @@ actor EmbeddedStorage: ServerStorage {
   ///
   /// - Parameter home: Set for a database that does not exist. It is then kept in `location`, which is in memory, until
   ///   something is committed: reads leave nothing behind.
-  /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
+  /// - Throws: `StoreError`, for example for a file that is not a database, one that a newer release wrote, or one whose log is damaged.
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     windowBytes: Int = DatabaseLimits().windowBytes, retention: ChangeLog.Retention = ChangeLog.Retention(),
@@ -122,6 +122,7 @@ actor EmbeddedStorage: ServerStorage {
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
+    try Self.checkLog(of: location)
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
