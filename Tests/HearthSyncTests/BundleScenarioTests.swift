@@ -147,7 +147,7 @@ struct BundleScenarioTests {
     _ = cached
   }
 
-  @Test("a query that the backend is asked for keeps the result that it was asked with, and shows the bundle's documents")
+  @Test("a query that the backend is asked for keeps the result that it was asked with, and shows a bundle's documents")
   func watchedQuery() throws {
     let client = try TestClient(durable: true)
     load(bundle(at: 500, queryAt: 400), into: client)
