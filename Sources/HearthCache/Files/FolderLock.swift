@@ -69,7 +69,7 @@ final class FolderLock {
   /// Locks the file that has, or gets, the place of the locked one.
   ///
   /// - Returns: False if another holder may have had the folder for itself in between.
-  /// - Throws: As ``init(folder:)``.
+  /// - Throws: As ``init(folder:mode:)``.
   func renew() throws(StoreError) -> Bool {
     let present = try Self.lock(folder, mode)
     guard (Self.readNumber(in: present) ?? 0) == 0 else { return false }
@@ -84,7 +84,7 @@ final class FolderLock {
   /// Takes the folder again after ``release()``.
   ///
   /// - Returns: false, without the lock, when another holder had it, or may have had it, in between.
-  /// - Throws: As ``init(folder:)``.
+  /// - Throws: As ``init(folder:mode:)``.
   func acquireUnchanged() throws(StoreError) -> Bool {
     assert(file == nil, "the lock of \"\(folder)\" is acquired again before it is released")
     let file = try Self.lock(folder, mode)

@@ -62,7 +62,7 @@ package struct BundleLoader {
   /// Puts the complete bundle into the cache.
   ///
   /// - Returns: the documents that changed, as the local view now has them, and the final progress.
-  /// - Throws: As ``append(_:)``; `unknown` for an empty bundle (firebase-ios-sdk FIRBundlesTests, testLoadBundleFromEmptyDataFails).
+  /// - Throws: As ``append(_:report:)``; `unknown` for an empty bundle (firebase-ios-sdk FIRBundlesTests, testLoadBundleFromEmptyDataFails).
   package mutating func finish() throws -> (changes: DocumentMap, progress: BundleProgress) {
     do {
       return try storeEverything()

@@ -5,7 +5,7 @@ extension LocalStore {
   // MARK: - Definitions
 
   /// Makes these the indexes of the cache. Those that exist keep their entries, the others are dropped, those that are new
-  /// are filled by ``advanceIndexFill()``. Queries are answered the same before, meanwhile and afterwards.
+  /// are filled by ``advanceIndexFill(_:)``. Queries are answered the same before, meanwhile and afterwards.
   package func setIndexes(_ definitions: [IndexDefinition]) throws {
     try transaction("Set indexes") {
       try documents.indexes.set(definitions)
@@ -49,7 +49,7 @@ extension LocalStore {
     }
   }
 
-  /// How far the indexes are filled; see ``IndexTable/fillProgress()``.
+  /// How far the indexes are filled; see ``IndexTable/fillProgress(collectionLimit:)``.
   package func indexFillProgress() throws -> (completed: Int, total: Int?) {
     try read("Look for unfilled indexes") { try documents.indexes.fillProgress() }
   }

@@ -10,7 +10,7 @@ package struct PartialResult: Sendable {
 extension QueryExecutor {
   /// Scans one part of the documents that a query looks into, see ``DocumentStore/parts(of:count:)``.
   ///
-  /// - Throws: as ``run(_:previous:)``.
+  /// - Throws: as ``run(_:previous:clock:)``.
   package func scan(_ query: Query, part: DocumentPart) throws -> PartialResult {
     try documents.database.readTransaction("Execute query") {
       let (contents, execution) = try runScan(query, part: part)

@@ -10,7 +10,7 @@ internal import HearthModel
 /// |---|---|
 /// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)`` |
 /// | `online` | the network switch, and all that happens to the watch stream |
-/// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:)`` |
+/// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:confirmed:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
 struct BackendLink {
   private let configuration: SyncConfiguration

@@ -8,8 +8,8 @@ internal import HearthModel
 ///
 /// | state | written by |
 /// |---|---|
-/// | `queries`: a query's entry | ``activate(_:on:with:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
-/// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:)``, ``unlisten(_:)`` |
+/// | `queries`: a query's entry | ``activate(_:on:with:agreement:isWatched:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
+/// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
