@@ -10,19 +10,14 @@ extension FirestoreService {
     _ requests: RequestStream<Google_Firestore_V1_WriteRequest>, _ call: ServerCall,
     _ writer: ResponseWriter<Google_Firestore_V1_WriteResponse>
   ) async throws {
-    var session: WriteSession?
+    guard let first = try await requests.next() else { return }
+    let name = try databaseName(first.database, metadata: call.metadata, field: "WriteRequest.database")
+    var session = WriteSession(database: try await backend.database(name))
+    try await writer.write(session.greeting(to: first))
     while let message = try await requests.next() {
-      if let open = session {
-        let (response, isLast) = try await open.answer(message)
-        try await writer.write(response)
-        if isLast { return }
-        session?.advance()
-      } else {
-        let name = try databaseName(message.database, metadata: call.metadata, field: "WriteRequest.database")
-        let opened = WriteSession(database: try await backend.database(name))
-        try await writer.write(opened.greeting(to: message))
-        session = opened
-      }
+      let (response, isLast) = try await session.answer(message)
+      try await writer.write(response)
+      if isLast { return }
     }
   }
 

@@ -12,8 +12,6 @@ struct WriteSession {
     self.database = database
   }
 
-  mutating func advance() { responseCount += 1 }
-
   /// The response to the first message.
   func greeting(to message: Google_Firestore_V1_WriteRequest) throws -> Google_Firestore_V1_WriteResponse {
     guard message.writes.isEmpty else {
@@ -33,11 +31,12 @@ struct WriteSession {
   /// Commits the writes of one message. A message without writes closes the stream.
   ///
   /// A labelled batch that was committed before is not applied again; its answer is the stored one.
-  func answer(
+  mutating func answer(
     _ message: Google_Firestore_V1_WriteRequest
   ) async throws -> (response: Google_Firestore_V1_WriteResponse, isLast: Bool) {
     var response = Google_Firestore_V1_WriteResponse()
-    response.streamToken = token(responseCount + 1)
+    responseCount += 1
+    response.streamToken = token(responseCount)
     if message.writes.isEmpty { return (response, true) }
     let mutations = try await database.checkedMutations(of: message.writes)
     let label = try message.labels[WireTranslator.batchLabelName].map { text throws(StatusError) in
