@@ -45,7 +45,7 @@ extension LocalStore {
     of query: Query, documentsOnLoop: Int, clock: @escaping @Sendable () -> Duration
   ) throws -> BackgroundReading<QueryExecution>? {
     guard case .file = database.location else { return nil }
-    if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
+    if query.documentAtPath != nil { return nil }
     return try read("Begin background explanation") {
       guard try !isSmall(CollectionScope(of: query), limit: documentsOnLoop) else { return nil }
       // The keys of a query for all documents are all there are, and the planner does not ask for them.

@@ -37,7 +37,7 @@ extension LocalStore {
     connections: Int
   ) throws -> BackgroundQuery? {
     guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
-    if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
+    if query.documentAtPath != nil { return nil }
     // No other client may write between two snapshots.
     let body = { [self] () throws -> BackgroundQuery? in
       let scope = CollectionScope(of: query)

@@ -94,7 +94,7 @@ extension MutationQueue {
   func pendingKeys(shownBy query: Query?, user: UserRow) throws -> Set<DocumentKey> {
     var keys: Set<DocumentKey> = []
     let scope = query.map { CollectionScope(of: $0) }
-    let isForOneDocument = query.map { $0.collectionGroup == nil && (try? DocumentKey($0.path)) != nil } ?? false
+    let isForOneDocument = query?.documentAtPath != nil
     func collect(_ statement: Statement) -> Bool {
       // A path that cannot be read is no document's, and no view shows it.
       guard let key = try? statement.documentKey(at: 0, table: "cache_batch_documents") else { return true }

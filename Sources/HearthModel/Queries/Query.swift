@@ -58,6 +58,10 @@ package struct Query: Sendable {
   /// The document that the query names, if it names one and sets no further condition.
   package var documentKey: DocumentKey? { target.documentKey }
 
+  /// The document that the query's path names, also if the query has conditions that the document may not meet; nil for a query of
+  /// collections.
+  package var documentAtPath: DocumentKey? { collectionGroup == nil ? try? DocumentKey(path) : nil }
+
   package var isCollectionGroupQuery: Bool { collectionGroup != nil }
 
   /// True if the query holds every document of its collection, in the order of their keys.

@@ -119,7 +119,7 @@ package struct QueryExecutor {
   private func run(
     _ query: Query, _ previous: PreviousResult?, _ timer: inout ExecutionTimer
   ) throws -> (ResultContents, QueryExecution) {
-    if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
+    if let key = query.documentAtPath {
       defer { timer.finish("read the document") }
       return try runDocument(query, key)
     }
@@ -161,7 +161,7 @@ package struct QueryExecutor {
   /// becomes a scan on the way.
   package func plan(of query: Query) throws -> QueryExecution {
     try documents.database.readTransaction("Choose indexes") {
-      if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
+      if let key = query.documentAtPath {
         return QueryExecution(plan: .document(key))
       }
       switch try decide(query) {
