@@ -20,7 +20,10 @@ public final class CollectionReference: Query, @unchecked Sendable {
   public var path: String { model.path.canonicalString }
 
   /// Makes a reference to a new document with an id of 20 random letters and digits. Nothing is written.
-  public func document() -> DocumentReference { document(AutomaticID.make()) }
+  public func document() -> DocumentReference {
+    var generator = SystemRandomNumberGenerator()
+    return document(AutomaticID.make(using: &generator))
+  }
 
   /// A document in this collection.
   ///
@@ -54,14 +57,5 @@ public final class CollectionReference: Query, @unchecked Sendable {
     let document = document()
     try await document.setData(data)
     return document
-  }
-}
-
-/// Ids of new documents: 20 of 62 characters give 119 bits, as in the official SDKs.
-enum AutomaticID {
-  static func make() -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-    var generator = SystemRandomNumberGenerator()
-    return String((0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
   }
 }

@@ -115,7 +115,8 @@ extension FirestoreService {
       throw StatusError.invalid(
         "collection_id is \"\(message.collectionID)\", but must be the id of one collection")
     }
-    let documentID = message.documentID.isEmpty ? Self.newDocumentID() : message.documentID
+    var generator = SystemRandomNumberGenerator()
+    let documentID = message.documentID.isEmpty ? AutomaticID.make(using: &generator) : message.documentID
     guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
       throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
     }
@@ -125,12 +126,6 @@ extension FirestoreService {
     guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
     let mutation = Mutation(key: key, operation: .set(content.fields), precondition: .exists(false))
     return try await write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
-  }
-
-  /// 20 characters out of 62, as client libraries draw them.
-  static func newDocumentID() -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-    return String((0..<20).map { _ in alphabet[Int.random(in: alphabet.indices)] })
   }
 
   func updateDocument(
