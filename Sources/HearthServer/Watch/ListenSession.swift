@@ -18,7 +18,7 @@ struct ListenSession {
   /// See ``TargetTransfer/freeChanges``.
   private let freeChanges: Int
   private let subscriber: ChangeFeed.SubscriberID
-  private var targets = WatchedTargets() {
+  private var targets = StreamTargets() {
     didSet { targetUsage?.set(targets.count) }
   }
   /// The number of targets, for metrics.

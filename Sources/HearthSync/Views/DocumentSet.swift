@@ -7,7 +7,7 @@ internal import HearthModel
 struct DocumentSet: Sendable {
   private let query: Query
   private var list = DocumentList()
-  private var table = DocumentTable()
+  private var table = DocumentsByKey()
 
   init(query: Query) {
     self.query = query
@@ -21,7 +21,7 @@ struct DocumentSet: Sendable {
   init(query: Query, sorted boxes: [DocumentList.Box]) {
     self.query = query
     list = DocumentList(boxes: boxes)
-    table = DocumentTable(boxes: boxes)
+    table = DocumentsByKey(boxes: boxes)
   }
 
   var count: Int { list.count }

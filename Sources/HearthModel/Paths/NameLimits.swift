@@ -1,6 +1,6 @@
 /// The names that a backend accepts, by the documented limits of Firestore. Clients check none of this: they send the write, and the
 /// backend rejects it.
-private enum ServerLimits {
+private enum NameLimits {
   static let maximumNameBytes = 1500
   static let maximumDocumentNameBytes = 6 * 1024
   /// 100 pairs of a collection and a document.
@@ -61,29 +61,29 @@ extension ResourcePath {
     for (index, id) in segments.enumerated() {
       try Self.validateServerLimits(id: id, ofCollection: index.isMultiple(of: 2))
     }
-    if segments.count > ServerLimits.maximumSegments {
+    if segments.count > NameLimits.maximumSegments {
       throw .violatesServerLimit(
-        name: ServerLimits.shortened(canonicalString), place: "Path",
+        name: NameLimits.shortened(canonicalString), place: "Path",
         rule: "it has \(segments.count) segments. Key path is too long. Cannot exceed "
-          + "\(ServerLimits.maximumSegments / 2) elements.")
+          + "\(NameLimits.maximumSegments / 2) elements.")
     }
-    if canonicalString.utf8.count > ServerLimits.maximumDocumentNameBytes {
+    if canonicalString.utf8.count > NameLimits.maximumDocumentNameBytes {
       throw .violatesServerLimit(
-        name: ServerLimits.shortened(canonicalString), place: "Path",
+        name: NameLimits.shortened(canonicalString), place: "Path",
         rule: "it has \(canonicalString.utf8.count) bytes, and at most "
-          + "\(ServerLimits.maximumDocumentNameBytes) are allowed.")
+          + "\(NameLimits.maximumDocumentNameBytes) are allowed.")
     }
   }
 
   /// Checks one id; see `validateServerLimits()`.
   package static func validateServerLimits(id: String, ofCollection isCollection: Bool) throws(ModelError) {
     let place = isCollection ? "Collection id" : "Resource id"
-    try ServerLimits.requireShort(id, place)
+    try NameLimits.requireShort(id, place)
     if id == "." || id == ".." {
       throw .violatesServerLimit(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
     }
-    guard ServerLimits.isReserved(id) else { return }
-    switch isCollection ? .other : ServerLimits.numericID(id) {
+    guard NameLimits.isReserved(id) else { return }
+    switch isCollection ? .other : NameLimits.numericID(id) {
     case .valid: return
     case .overflow: throw .violatesServerLimit(name: id, place: place, rule: "it is not a 64 bit integer.")
     case .other: throw .violatesServerLimit(name: id, place: place, rule: "it is reserved.")
@@ -108,7 +108,7 @@ extension FieldPath {
 
   /// The same for a name in UTF-8, as an answer.
   static func isWithinServerLimits(name: UnsafeRawBufferPointer) -> Bool {
-    !name.isEmpty && name.count <= ServerLimits.maximumNameBytes && !ServerLimits.isReserved(name)
+    !name.isEmpty && name.count <= NameLimits.maximumNameBytes && !NameLimits.isReserved(name)
   }
 
   /// Checks one field name; see `validateServerLimits()`.
@@ -116,8 +116,8 @@ extension FieldPath {
     if name.isEmpty {
       throw .violatesServerLimit(name: name, place: "Field name", rule: "field names must not be empty.")
     }
-    try ServerLimits.requireShort(name, "Field name")
-    if ServerLimits.isReserved(name) {
+    try NameLimits.requireShort(name, "Field name")
+    if NameLimits.isReserved(name) {
       throw .violatesServerLimit(name: name, place: "Field name", rule: "it is reserved.")
     }
   }

@@ -3,7 +3,7 @@ internal import HearthModel
 /// The targets of one listen stream, in ascending order of their ids.
 ///
 /// A binary search finds a target. Adding or removing one moves the targets with higher ids; clients usually count upwards.
-struct WatchedTargets {
+struct StreamTargets {
   private var targets: [WatchedTarget] = []
   private var byQuery: [ChangeFeed.QueryID: [TargetID]] = [:]
 

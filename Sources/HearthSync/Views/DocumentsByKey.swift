@@ -4,7 +4,7 @@ internal import HearthModel
 ///
 /// A value that shares what it can: divided into many small dictionaries by the hash of the key, so that changing a few
 /// documents of a copy copies only the dictionaries that hold them.
-struct DocumentTable: Sendable {
+struct DocumentsByKey: Sendable {
   /// Target documents per dictionary; the table is split when the average reaches twice this.
   private static let usualPartSize = 16
 
