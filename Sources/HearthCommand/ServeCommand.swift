@@ -117,10 +117,15 @@ struct ServeCommand: AsyncParsableCommand {
     let server: EmbeddedServer
     let endpoint: MetricsEndpoint?
     do {
-      server = try await EmbeddedServer.start(
-        host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        limits: limits, access: access, allowsShutdown: allowShutdown, allowsClear: allowClear,
-        metrics: prometheus ?? MetricsSystem.factory, logger: logger)
+      server = try await EmbeddedServer.start(host: host, port: port, storage: storage, logger: logger) {
+        $0.openToEveryone = openToEveryone
+        $0.indexFile = indexes
+        $0.limits = limits
+        $0.access = access
+        $0.allowsShutdown = allowShutdown
+        $0.allowsClear = allowClear
+        $0.metrics = prometheus ?? MetricsSystem.factory
+      }
       do {
         endpoint = try await metrics.endpoint(of: server, prometheus, hosts: allowHost)
       } catch {

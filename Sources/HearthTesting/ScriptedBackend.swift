@@ -41,8 +41,9 @@ public final class ScriptedBackend: Sendable {
   public static func start() async throws -> ScriptedBackend {
     let script = Script()
     let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }
-    let server = try await EmbeddedServer.start(
-      port: 0, storage: .memory, interceptor: ScriptInterceptor(script: script), logger: quiet)
+    let server = try await EmbeddedServer.start(port: 0, storage: .memory, logger: quiet) {
+      $0.interceptor = ScriptInterceptor(script: script)
+    }
     return ScriptedBackend(server: server, script: script)
   }
 

@@ -149,7 +149,10 @@ struct MetricsEndpointTests {
   func server() async throws {
     let metrics = PrometheusMetrics(help: ServerMetric.helpTexts)
     let server = try await EmbeddedServer.start(
-      storage: .memory, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) {
+      $0.metrics = metrics
+    }
     let options = try MetricsOptions.parse(["--metrics-port", "0"])
     let endpoint = try #require(try await options.endpoint(of: server, metrics))
     let commit = #"{"writes": [{"update": {"name": "projects/p/databases/(default)/documents/c/a"}}]}"#

@@ -40,8 +40,9 @@ struct ClosedByDefaultTests {
   @Test("the flag opens the server, and a warning says what that means")
   func openToEveryone() async throws {
     let log = LogRecorder()
-    let server = try await EmbeddedServer.start(
-      host: "0.0.0.0", openToEveryone: true, storage: .memory, logger: log.logger)
+    let server = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: log.logger) {
+      $0.openToEveryone = true
+    }
     await server.shutdown()
     #expect(log.lines.contains { $0.hasPrefix("warning ") && $0.contains("read, write and delete everything") })
   }

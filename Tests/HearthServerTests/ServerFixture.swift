@@ -33,9 +33,14 @@ struct ServerFixture: Sendable {
   ) async throws -> R {
     var limits = limits
     limits.connection = connectionLimits
-    let server = try await EmbeddedServer.start(
-      storage: storage, clock: clock, tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile,
-      indexFileInterval: .milliseconds(20), limits: limits, metrics: metrics, logger: quietLogger)
+    let server = try await EmbeddedServer.start(storage: storage, logger: quietLogger) {
+      $0.clock = clock
+      $0.intervals.tokenRefresh = tokenRefreshInterval
+      $0.indexFile = indexFile
+      $0.intervals.indexFile = .milliseconds(20)
+      $0.limits = limits
+      $0.metrics = metrics
+    }
     do {
       let result = try await withClient(of: server, body)
       await server.shutdown()

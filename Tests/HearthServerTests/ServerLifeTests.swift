@@ -60,9 +60,9 @@ struct ServerLifeTests {
   func hangingCall() async throws {
     let (release, releasing) = AsyncStream<Void>.makeStream()
     let (began, beginning) = AsyncStream<Void>.makeStream()
-    let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: HangingInterceptor(began: beginning, release: release),
-      logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.interceptor = HangingInterceptor(began: beginning, release: release)
+    }
     try await RawHTTP2Client.withConnection(to: server) { client in
       try await client.send(try RawHTTP2Client.Frame.getCall(1))
       for await _ in began { break }

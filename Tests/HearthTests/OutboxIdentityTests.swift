@@ -143,8 +143,10 @@ private final class WriteRecorder: CallInterceptor {
 
   func run(_ body: (_ host: String) async throws -> Void) async throws {
     let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: self,
-      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      storage: .memory, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    ) {
+      $0.interceptor = self
+    }
     let result: Result<Void, any Error>
     do { result = .success(try await body("127.0.0.1:\(server.port)")) } catch { result = .failure(error) }
     await server.shutdown()

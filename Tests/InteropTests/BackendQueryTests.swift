@@ -181,8 +181,10 @@ struct EmbeddedBackendQueryTests {
     // Each data set has a database of its own.
     limits.database.databases = 1_000_000
     let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .memory, limits: limits,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) {
+      $0.limits = limits
+    }
     try await QueryBackend.withConnection(port: server.port) { client in
       var comparison = BackendComparison(client: client)
       try await comparison.compare(sets: 40)

@@ -1,5 +1,5 @@
+internal import Foundation
 package import Logging
-package import Metrics
 internal import NIOCore
 
 /// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the embedded storage.
@@ -58,131 +58,102 @@ package final class EmbeddedServer: Sendable {
     self.logger = logger
   }
 
-  /// Opens the storage, binds the address and serves until ``shutdown()``.
+  /// Starts a server whose configuration has the given values, and what `configure` changes.
   ///
   /// - Parameters:
-  ///   - host: an IP address of this machine, or `localhost`.
-  ///   - port: 0...65535; 0 lets the system choose, see ``port``.
-  ///   - storage: the place of the databases.
-  ///   - clock: commit times come from here.
-  ///   - openToEveryone: serve on an address that other machines reach. Every caller may then read and write everything.
-  ///   - tokenRefreshInterval: the interval at which an idle listen stream gets a fresh resume token, if there were commits.
-  ///   - indexFile: the path of a `firestore.indexes.json` whose indexes every database gets. It is read again when it changes.
-  ///   - indexFileInterval: the interval at which the server looks for a change of the file.
-  ///   - limits: the limits of connections and calls.
-  ///   - access: the web pages that may use the server, and the names by which it is called.
-  ///   - allowsShutdown: `POST /shutdown` ends the server.
-  ///   - allowsClear: `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
-  ///   - interceptor: sees every call that may be made.
-  ///   - metrics: gets what ``ServerMetric`` lists.
-  ///   - metricsInterval: the interval at which what is in use is reported, beside ``reportUse()``.
-  /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
-  ///   address and `openToEveryone` is false.
+  ///   - host: See ``Configuration/host``.
+  ///   - port: See ``Configuration/port``.
+  ///   - storage: The place of the databases.
+  ///   - configure: Sets everything else.
+  /// - Throws: As ``start(_:logger:)``.
   package static func start(
-    host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
-    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
-    indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, allowsClear: Bool = false,
-    interceptor: (any CallInterceptor)? = nil,
-    metrics: any MetricsFactory = MetricsSystem.factory, metricsInterval: Duration = .seconds(10), logger: Logger
+    host: String = "127.0.0.1", port: Int = 0, storage: StorageLocation, logger: Logger,
+    configure: (inout Configuration) -> Void = { _ in }
   ) async throws -> EmbeddedServer {
-    try await start(
-      host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
-      tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
-      limits: limits, access: access, allowsShutdown: allowsShutdown, allowsClear: allowsClear,
-      check: Authorization.check,
-      interceptor: interceptor, metrics: metrics, metricsInterval: metricsInterval, prepare: nil, logger: logger)
+    var configuration = Configuration(storage: storage)
+    (configuration.host, configuration.port) = (host, port)
+    configure(&configuration)
+    return try await start(configuration, logger: logger)
   }
 
-  /// As above.
+  /// Opens the storage, binds the address and serves until ``shutdown()``.
   ///
-  /// - Parameters:
-  ///   - check: refuses calls by their metadata.
-  ///   - prepare: adds handlers in front of those of each connection, such as TLS.
-  static func start(
-    host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
-    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
-    indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, allowsClear: Bool = false,
-    check: @escaping CallServer.Check,
-    interceptor: (any CallInterceptor)? = nil, metrics: any MetricsFactory = MetricsSystem.factory,
-    metricsInterval: Duration = .seconds(10), prepare: CallListener.Preparation?, logger: Logger
-  ) async throws -> EmbeddedServer {
-    guard (0...65535).contains(port) else {
-      throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
-    }
-    let numericHost = host == "localhost" ? "127.0.0.1" : host
-    guard let reach = AddressReach(numericHost: numericHost) else {
-      throw ServerError(
-        .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
-    }
-    if reach == .otherMachines {
-      guard openToEveryone else {
-        throw ServerError(
-          .address,
-          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: every caller "
-            + "may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
-            + "--open-to-everyone if that is what you want.")
-      }
+  /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
+  ///   address and ``Configuration/openToEveryone`` is false.
+  package static func start(_ configuration: Configuration, logger: Logger) async throws -> EmbeddedServer {
+    if try configuration.checkAddress() {
       logger.warning(
         "open to everyone: every caller of this address may read, write and delete everything",
-        metadata: ["host": "\(host)"])
+        metadata: ["host": "\(configuration.host)"])
     }
-    let indexFile = indexFile.map(IndexFile.init(path:))
+    let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
-    let limits = withinDescriptors(limits, storage, logger)
-    let metrics = ServerMetrics(metrics, allowed: limits.numbers)
+    let limits = withinDescriptors(configuration.limits, configuration.storage, logger)
+    let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers)
     let backend = try EmbeddedBackend(
-      location: storage, limits: limits.database, clock: clock,
+      location: configuration.storage, limits: limits.database, clock: configuration.clock,
       readSlots: EmbeddedStorage.readSlots(openFiles: DescriptorLimit.current), metrics: metrics, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
-    var access = access
-    access.listeningHost = host
-    let shutDown: @Sendable () -> Void = { endRequest.trigger() }
-    let mayClear = if case .memory = storage { true } else { allowsClear }
-    let web = RESTService(
-      access: access, methods: service.methods, clear: mayClear ? service.clear : nil,
-      shutDown: allowsShutdown ? shutDown : nil)
     let calls = CallServer(
-      services: Self.services(service, stopping), web: web, limits: limits, metrics: metrics, check: check,
-      interceptor: interceptor, logger: logger)
+      services: Self.services(service, stopping), web: web(of: service, endRequest, configuration), limits: limits,
+      metrics: metrics, check: configuration.check, interceptor: configuration.interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
-      listening = try await CallListener(server: calls, connections: connections, prepare: prepare)
-        .listen(host: numericHost, port: port)
+      listening = try await CallListener(server: calls, connections: connections, prepare: configuration.prepare)
+        .listen(host: configuration.numericHost, port: configuration.port)
     } catch {
       await backend.close()
-      throw startFailure(error, host: host, port: port)
+      throw startFailure(error, host: configuration.host, port: configuration.port)
     }
-    let boundPort = listening.localAddress?.port ?? port
-    var tasks = [
-      Task { await calls.refreshStreams(of: "Listen", every: tokenRefreshInterval) },
-      Task {
-        while (try? await Task.sleep(for: idleCheckInterval)) != nil {
-          await backend.closeIdle()
-          await backend.trimHistories()
-        }
-      },
-    ]
     let sampler = metrics.map {
       ServerSampler(metrics: $0, calls: calls, connections: connections, backend: backend)
     }
-    if let sampler { tasks.append(Task { await sampler.sample(every: metricsInterval) }) }
+    var tasks = periodicTasks(calls, backend, sampler, configuration)
     if let indexFile, let indexStamp {
       tasks.append(
-        Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) })
+        Task {
+          await indexFile.watch(backend, since: indexStamp, every: configuration.intervals.indexFile, logger: logger)
+        })
     }
-    logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
+    let port = listening.localAddress?.port ?? configuration.port
+    logger.info("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
     let server = EmbeddedServer(
-      stopping: stopping, host: host, port: boundPort, backend: backend, calls: calls, listening: listening,
+      stopping: stopping, host: configuration.host, port: port, backend: backend, calls: calls, listening: listening,
       connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
     _ = endRequest.observe { Task { await server.shutdown() } }
     return server
+  }
+
+  /// What answers requests that are no calls of gRPC.
+  private static func web(
+    of service: FirestoreService, _ endRequest: ShutdownSignal, _ configuration: Configuration
+  ) -> RESTService {
+    var access = configuration.access
+    access.listeningHost = configuration.host
+    let shutDown: @Sendable () -> Void = { endRequest.trigger() }
+    let mayClear = if case .memory = configuration.storage { true } else { configuration.allowsClear }
+    return RESTService(
+      access: access, methods: service.methods, clear: mayClear ? service.clear : nil,
+      shutDown: configuration.allowsShutdown ? shutDown : nil)
+  }
+
+  private static func periodicTasks(
+    _ calls: CallServer, _ backend: EmbeddedBackend, _ sampler: ServerSampler?, _ configuration: Configuration
+  ) -> [Task<Void, Never>] {
+    let refresh = Task { await calls.refreshStreams(of: "Listen", every: configuration.intervals.tokenRefresh) }
+    let upkeep = Task {
+      while (try? await Task.sleep(for: idleCheckInterval)) != nil {
+        await backend.closeIdle()
+        await backend.trimHistories()
+      }
+    }
+    guard let sampler else { return [refresh, upkeep] }
+    return [refresh, upkeep, Task { await sampler.sample(every: configuration.intervals.metrics) }]
   }
 
   /// Reduces the connections to those for which the process can have sockets, beside the files of its databases.
@@ -213,16 +184,17 @@ package final class EmbeddedServer: Sendable {
 
   /// Translates the system's reason for not listening into a message about the address.
   private static func startFailure(_ error: any Error, host: String, port: Int) -> ServerError {
-    let text = String(describing: error)
-    if text.contains("Address already in use") {
+    switch (error as? IOError)?.errnoCode {
+    case EADDRINUSE:
       return ServerError(
         .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")
-    }
-    if text.contains("Permission denied") {
+    case EACCES:
       return ServerError(.address, "Port \(port) on \(host) is not allowed for this user: choose one above 1023.")
+    default:
+      return ServerError(
+        .address,
+        "Cannot listen on \(host) port \(port): \(error) (the host must be an IP address of this machine).")
     }
-    return ServerError(
-      .address, "Cannot listen on \(host) port \(port): \(text) (the host must be an IP address of this machine).")
   }
 
   /// The connections that are open.

@@ -44,8 +44,10 @@ struct WaitingStreamTests {
   @Test("each is listed once, however many messages it gets, and a byte of the window is for one of them")
   func listedOnce() async throws {
     let channels = Channels()
-    let server = try await EmbeddedServer.start(
-      storage: .memory, check: Authorization.check, prepare: { channels.append($0) }, logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.check = Authorization.check
+      $0.prepare = { channels.append($0) }
+    }
     let result: Result<Void, any Error>
     do {
       try await ServerFixture.withClient(of: server) { fixture in

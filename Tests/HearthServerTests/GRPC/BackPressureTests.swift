@@ -136,8 +136,9 @@ struct BackPressureTests {
   @Test("the window of a stream is kept while its requests wait, and given back when they are handled")
   func window() async throws {
     let (open, opening) = AsyncStream<Never>.makeStream()
-    let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: ClosedGate(open: open), logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.interceptor = ClosedGate(open: open)
+    }
     let result: Result<Void, any Error>
     do {
       try await RawHTTP2Client.withConnection(to: server) { client in

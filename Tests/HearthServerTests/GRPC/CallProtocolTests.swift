@@ -130,8 +130,9 @@ struct CallProtocolTests {
     let (began, beginning) = AsyncStream<Void>.makeStream()
     let (cancelled, cancelling) = AsyncStream<Void>.makeStream()
     let waiting = WaitingInterceptor(began: beginning, cancelled: cancelling)
-    let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: waiting, logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.interceptor = waiting
+    }
     try await RawHTTP2Client.withConnection(to: server) { client in
       try await client.send(try Frame.getCall(1))
       for await _ in began { break }
@@ -182,8 +183,9 @@ struct CallProtocolTests {
   private func withClient(
     _ limits: ServerLimits = ServerLimits(), _ body: (RawHTTP2Client) async throws -> Void
   ) async throws {
-    let server = try await EmbeddedServer.start(
-      storage: .memory, limits: limits, logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.limits = limits
+    }
     let result: Result<Void, any Error>
     do {
       try await ServerFixture.withClient(of: server) { try await $0.set("rooms/eros", ["n": 1.value]) }

@@ -193,8 +193,9 @@ struct HTTP1ConnectionTests {
 
   @Test("POST /shutdown ends a server that was told so")
   func shutdown() async throws {
-    let server = try await EmbeddedServer.start(
-      storage: .memory, allowsShutdown: true, logger: ServerFixture.quietLogger)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.allowsShutdown = true
+    }
     try await Client.withConnection(to: server) { client in
       #expect(try await client.request("POST", "/shutdown", "").status == 200)
       try await server.waitUntilStopped()

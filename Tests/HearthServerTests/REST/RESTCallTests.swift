@@ -191,8 +191,9 @@ struct RESTCallTests {
   @Test("a database on disk is cleared only if that was allowed", arguments: [false, true])
   func clearingDisk(isAllowed: Bool) async throws {
     try await withTemporaryFolder { folder in
-      let server = try await EmbeddedServer.start(
-        storage: .folder(folder), allowsClear: isAllowed, logger: ServerFixture.quietLogger)
+      let server = try await EmbeddedServer.start(storage: .folder(folder), logger: ServerFixture.quietLogger) {
+        $0.allowsClear = isAllowed
+      }
       let result: Result<Void, any Error>
       do {
         try await ServerFixture.withClient(of: server) { fixture in

@@ -8,8 +8,10 @@ enum InterceptedServer {
   /// Serves an empty database in memory while `body` runs.
   static func run(_ interceptor: some AnswerInterceptor, _ body: (_ host: String) async throws -> Void) async throws {
     let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: AnswerTaps(answers: interceptor),
-      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      storage: .memory, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    ) {
+      $0.interceptor = AnswerTaps(answers: interceptor)
+    }
     let result: Result<Void, any Error>
     do { result = .success(try await body("127.0.0.1:\(server.port)")) } catch { result = .failure(error) }
     await server.shutdown()

@@ -56,11 +56,13 @@ final class SecureServer: Sendable {
       privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)))
     configuration.applicationProtocols = ["h2"]
     let security = try NIOSSLContext(configuration: configuration)
-    let server = try await EmbeddedServer.start(
-      storage: .memory, check: { _ in }, interceptor: HeaderCheck(check: check),
-      prepare: { channel in
+    let server = try await EmbeddedServer.start(storage: .memory, logger: logger) {
+      $0.check = { _ in }
+      $0.interceptor = HeaderCheck(check: check)
+      $0.prepare = { channel in
         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
-      }, logger: logger)
+      }
+    }
     return SecureServer(server: server)
   }
 

@@ -23,8 +23,11 @@ struct StrictSerializabilityTests {
     limits.database.transactionIdleTime = .milliseconds(500)
     limits.database.lockWait = .seconds(5)
     let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .folder(path: folder.url.path), limits: limits,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      host: "127.0.0.1", port: 0, storage: .folder(path: folder.url.path),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) {
+      $0.limits = limits
+    }
     do { try await body(server) } catch {
       await server.shutdown()
       throw error

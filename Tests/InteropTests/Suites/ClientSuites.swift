@@ -12,8 +12,10 @@ enum ClientSuites {
     limits: ServerLimits = ServerLimits(), _ body: (EmbeddedServer) async throws -> Void
   ) async throws {
     let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .memory, limits: limits,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) {
+      $0.limits = limits
+    }
     do { try await body(server) } catch {
       await server.shutdown()
       throw error

@@ -1,0 +1,75 @@
+package import Metrics
+
+extension EmbeddedServer {
+  /// How often a server does what it does by itself.
+  package struct Intervals: Sendable {
+    /// Between fresh resume tokens of an idle listen stream, if there were commits.
+    package var tokenRefresh = Duration.seconds(30)
+    /// Between looks for a change of the file with indexes.
+    package var indexFile = Duration.seconds(1)
+    /// Between reports of what is in use, beside ``EmbeddedServer/reportUse()``.
+    package var metrics = Duration.seconds(10)
+  }
+
+  /// What a server is started with.
+  package struct Configuration: Sendable {
+    /// An IP address of this machine, or `localhost`.
+    package var host = "127.0.0.1"
+    /// 0...65535; 0 lets the system choose, see ``EmbeddedServer/port``.
+    package var port = 0
+    /// Serve on an address that other machines reach. Every caller may then read and write everything.
+    package var openToEveryone = false
+    /// The place of the databases.
+    package var storage: StorageLocation
+    /// Commit times come from here.
+    package var clock = ServerClock.system
+    /// The path of a `firestore.indexes.json` whose indexes every database gets. It is read again when it changes.
+    package var indexFile: String?
+    /// The limits of connections and calls.
+    package var limits = ServerLimits()
+    /// The web pages that may use the server, and the names by which it is called.
+    package var access = WebAccess()
+    /// `POST /shutdown` ends the server.
+    package var allowsShutdown = false
+    /// `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
+    package var allowsClear = false
+    /// Sees every call that may be made.
+    package var interceptor: (any CallInterceptor)?
+    /// Gets what ``ServerMetric`` lists.
+    package var metrics: any MetricsFactory = MetricsSystem.factory
+    package var intervals = Intervals()
+    /// Refuses calls by their metadata.
+    var check: CallServer.Check = Authorization.check
+    /// Adds handlers in front of those of each connection, such as TLS.
+    var prepare: CallListener.Preparation?
+
+    package init(storage: StorageLocation) {
+      self.storage = storage
+    }
+
+    /// The address to listen on as numbers.
+    var numericHost: String { host == "localhost" ? "127.0.0.1" : host }
+
+    /// Checks the address, and that it is reached only by those who may.
+    ///
+    /// - Returns: True if other machines reach it.
+    func checkAddress() throws(ServerError) -> Bool {
+      guard (0...65535).contains(port) else {
+        throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
+      }
+      guard let reach = AddressReach(numericHost: numericHost) else {
+        throw ServerError(
+          .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
+      }
+      guard reach == .otherMachines else { return false }
+      guard openToEveryone else {
+        throw ServerError(
+          .address,
+          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: every caller "
+            + "may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
+            + "--open-to-everyone if that is what you want.")
+      }
+      return true
+    }
+  }
+}
