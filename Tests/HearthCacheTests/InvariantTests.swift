@@ -1,5 +1,6 @@
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthCache
@@ -7,22 +8,6 @@ import Testing
 /// Each rule of a cache's rows is checked: a row that breaks it is found, and the violation names it.
 @Suite("Invariants of the cache")
 struct InvariantTests {
-  /// Changes rows so that one of them breaks a rule.
-  struct Breach: CustomTestStringConvertible, Sendable {
-    var table: String
-    /// The beginning of the row that is named.
-    var row: String
-    /// A part of the rule.
-    var rule: String
-    var sql: [String]
-
-    init(_ table: String, _ row: String, _ rule: String, _ sql: String...) {
-      (self.table, self.row, self.rule, self.sql) = (table, row, rule, sql)
-    }
-
-    var testDescription: String { "\(table): \(rule)" }
-  }
-
   private static let identity = BatchIdentity(high: 1, low: 2)
 
   /// A cache with at least one row in each table, as its own operations have made them: batches 1 (rooms/a), 2 (rooms/b, with a receipt)
@@ -73,9 +58,7 @@ struct InvariantTests {
     for sql in breach.sql { try cache.database.execute(sql) }
     let violations = try CacheInvariants.violations(in: cache.store)
     #expect(
-      violations.contains {
-        $0.table == breach.table && $0.row.hasPrefix(breach.row) && $0.rule.contains(breach.rule)
-      }, "\(violations)")
+      violations.contains { breach.isNamed(table: $0.table, row: $0.row, rule: $0.rule) }, "\(violations)")
   }
 
   @Test("with eager collection, a document that nothing refers to is named")

@@ -1,26 +1,11 @@
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 /// Each rule of a store's rows is checked: a row that breaks it is found, and the violation names it.
 @Suite("Invariants of the store")
 struct StoreInvariantTests {
-  /// Changes rows so that one of them breaks a rule.
-  struct Breach: CustomTestStringConvertible, Sendable {
-    var table: String
-    /// The beginning of the row that is named.
-    var row: String
-    /// A part of the rule.
-    var rule: String
-    var sql: String
-
-    init(_ table: String, _ row: String, _ rule: String, _ sql: String) {
-      (self.table, self.row, self.rule, self.sql) = (table, row, rule, sql)
-    }
-
-    var testDescription: String { "\(table): \(rule)" }
-  }
-
   /// Documents c/a, c/b and d/x, two full indexes of c, and one that holds c/a only.
   private func makeStore() throws -> DocumentStore {
     let store = try DocumentStore(database: Database(.memory))
@@ -53,12 +38,10 @@ struct StoreInvariantTests {
   @Test("a row that breaks a rule is named with it", arguments: breaches)
   func breach(_ breach: Breach) throws {
     let store = try makeStore()
-    try store.database.execute(breach.sql)
+    for sql in breach.sql { try store.database.execute(sql) }
     let violations = try StoreInvariants.violations(in: store)
     #expect(
-      violations.contains {
-        $0.table == breach.table && $0.row.hasPrefix(breach.row) && $0.rule.contains(breach.rule)
-      }, "\(violations)")
+      violations.contains { breach.isNamed(table: $0.table, row: $0.row, rule: $0.rule) }, "\(violations)")
   }
 
   @Test("entries of a document with pending writes that its local view does not give are named")
