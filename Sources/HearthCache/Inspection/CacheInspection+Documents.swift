@@ -67,9 +67,9 @@ extension CacheInspection {
     }
     for path in counts.keys { counts[path] = try documents.estimatedDocumentCount(in: .collection(path)) ?? 0 }
     let everything = CollectionScope.everything(under: ResourcePath())
-    for key in try localMutations(viewpoint)?.localMutations(in: everything).keys ?? [:].keys {
-      counts[key.collectionPath, default: 0] += 0
-    }
+    // A collection may exist only through pending writes.
+    let pending = try localMutations(viewpoint)?.localMutations(in: everything) ?? [:]
+    for key in pending.keys where counts[key.collectionPath] == nil { counts[key.collectionPath] = 0 }
     return counts.map { Collection(path: $0.key, estimatedDocumentCount: $0.value) }.sorted { $0.path < $1.path }
   }
 

@@ -78,7 +78,7 @@ struct KeyWalk {
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: nil) else { return true }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
-      // Behind the first of the result all are behind its begin.
+      // Keys come in order: behind the first match, all satisfy `startAt`, which need not be tested any more.
       if found == 0, query.startAt != nil, !query.isLimitToLast {
         var rest = query
         rest.startAt = nil
