@@ -11,7 +11,7 @@
 //
 // --check prints only what must not be, and fails for it: arrows between modules that the table of docs/architecture.md does not allow,
 // cycles between folders, types above the limits, symbol links in comments that lead nowhere, names in documents that the sources do not
-// have, and walks in another order than the calls.
+// have.
 import Foundation
 
 func fail(_ message: String) -> Never {
@@ -63,7 +63,7 @@ func fail(_ message: String) -> Never {
     if !defects.isEmpty { fail("\(defects.count) defects; see above") }
     print(
       "structure: \(modules.count) modules and their folders, \(types) types, \(links.count) symbol links, "
-        + "\(names.count) names in documents: as they should be")
+        + "\(names.count) names in documents, \(names.steps) steps of walks: as they should be")
   }
 
   private static func checkLinks(_ modules: [Module]) -> (defects: [String], count: Int) {
@@ -87,7 +87,7 @@ func fail(_ message: String) -> Never {
 
   private static func checkDocuments(
     _ modules: [Module], architecture: Document, package: URL
-  ) -> (defects: [String], count: Int) {
+  ) -> (defects: [String], count: Int, steps: Int) {
     let index = SourceIndex(files: modules.flatMap(\.files))
     let tests = FileManager.default.enumerator(
       at: package.appendingPathComponent("Tests"), includingPropertiesForKeys: nil)
@@ -101,8 +101,11 @@ func fail(_ message: String) -> Never {
       sections: [
         "Modules", "Step by step", "Other paths", "Concurrency", "gRPC, as measured", "Where does a new thing go?",
       ])
+    let walks = Walk.walks(in: architecture)
+    let steps = walks.flatMap { $0.defects(index) }.map { "\(architecture.path):\($0)" }
     let glossary = names.glossaryDefects(in: Document(path: "docs/glossary.md", below: package))
-    return (text.defects + glossary.defects, text.count + glossary.count)
+    let defects = text.defects + steps + glossary.defects
+    return (defects, text.count + glossary.count, walks.reduce(0) { $0 + $1.steps.count })
   }
 
   // MARK: - Report
