@@ -26,12 +26,7 @@ extension Firestore {
     let completion = UncheckedSendableBox(completion)
     return { [self] result in
       guard reports(result.failure) else { return }
-      queue.async {
-        switch result {
-        case .success(let answer): completion.value(answer, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
+      queue.async { result.pass(to: completion.value) }
     }
   }
 
@@ -48,5 +43,15 @@ extension Firestore {
     let outcome = Outcome<Void>()
     operation { outcome.resolve($0) }
     try await outcome.value()
+  }
+}
+
+extension Result where Failure == NSError {
+  /// Calls a completion or a listener of the official API, which takes a value or an error.
+  func pass(to callback: (Success?, (any Error)?) -> Void) {
+    switch self {
+    case .success(let value): callback(value, nil)
+    case .failure(let error): callback(nil, error)
+    }
   }
 }

@@ -44,12 +44,7 @@ extension AggregateQuery {
   ) -> any ListenerRegistration {
     let queue = query.firestore.runtime().callbackQueue
     let listener = UncheckedSendableBox(listener)
-    return observe(options: options, on: queue) { result in
-      switch result {
-      case .success(let snapshot): listener.value(snapshot, nil)
-      case .failure(let error): listener.value(nil, error)
-      }
-    }
+    return observe(options: options, on: queue) { $0.pass(to: listener.value) }
   }
 
   /// The values as a sequence, without elements for changes of metadata alone.

@@ -73,12 +73,7 @@ extension Query {
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
     let listener = UncheckedSendableBox(listener)
-    return observe(options: options, on: firestore.runtime().callbackQueue) { result in
-      switch result {
-      case .success(let snapshot): listener.value(snapshot, nil)
-      case .failure(let error): listener.value(nil, error)
-      }
-    }
+    return observe(options: options, on: firestore.runtime().callbackQueue) { $0.pass(to: listener.value) }
   }
 
   /// The query's snapshots as a sequence, without those for changes of metadata alone.
