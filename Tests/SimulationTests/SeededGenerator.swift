@@ -1,21 +1,16 @@
-/// Repeatable numbers (SplitMix64). A copy of the algorithm in `TestSupport`, because the simulation is also compiled into a program of its
-/// own, without the tests and without `TestSupport`.
+import TestSupport
+
+/// Repeatable numbers, those of the tests' generator, with the choices of simulated histories.
 struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
+  private var numbers: TestSupport.SeededGenerator
 
   init(seed: UInt64) {
-    state = seed
+    numbers = TestSupport.SeededGenerator(seed: seed)
   }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { numbers.next() }
 
-  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+  mutating func chance(_ percent: Int) -> Bool { numbers.chance(percent) }
 
-  mutating func pick<T>(_ choices: [T]) -> T { choices[Int.random(in: 0..<choices.count, using: &self)] }
+  mutating func pick<T>(_ choices: [T]) -> T { numbers.element(choices) }
 }
