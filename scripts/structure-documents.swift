@@ -3,10 +3,6 @@ import Foundation
 
 struct Document {
   struct Table {
-    /// The heading of a second level, without its number, and that of a third level below it.
-    let section: String
-    let part: String
-    let line: Int
     let header: [String]
     fileprivate(set) var rows: [[String]] = []
     fileprivate(set) var rowLines: [Int] = []
@@ -15,8 +11,8 @@ struct Document {
   struct Line {
     let number: Int
     let text: String
+    /// The heading of the second level above it, without its number.
     let section: String
-    let part: String
   }
 
   let path: String
@@ -29,15 +25,12 @@ struct Document {
       fail("\(path) cannot be read")
     }
     var section = ""
-    var part = ""
     var isInTable = false
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       if line.hasPrefix("## ") {
         section = String(line.dropFirst(3).drop { $0.isNumber || $0 == "." || $0 == " " })
-        part = ""
       }
-      if line.hasPrefix("### ") { part = String(line.dropFirst(4)) }
-      lines.append(Line(number: index + 1, text: String(line), section: section, part: part))
+      lines.append(Line(number: index + 1, text: String(line), section: section))
       guard line.hasPrefix("|") else {
         isInTable = false
         continue
@@ -45,7 +38,7 @@ struct Document {
       let cells = line.dropFirst().split(separator: "|", omittingEmptySubsequences: false).dropLast()
         .map { $0.trimmingCharacters(in: .whitespaces) }
       if !isInTable {
-        tables.append(Table(section: section, part: part, line: index + 1, header: cells))
+        tables.append(Table(header: cells))
         isInTable = true
       } else if !cells.allSatisfy({ $0.allSatisfy { $0 == "-" || $0 == ":" } }) {
         tables[tables.count - 1].rows.append(cells)
@@ -82,11 +75,6 @@ struct SourceIndex {
         if let type = declaration.scope.last { members[type, default: []].insert(declaration.name) }
       }
     }
-  }
-
-  /// The files that a place of a document means: a file, or the files that declare or extend a type.
-  func files(at place: Substring) -> [SourceFile] {
-    (place.hasSuffix(".swift") ? filesByName[place] : filesOfType[place]) ?? []
   }
 }
 

@@ -9,8 +9,6 @@ struct Walk {
     let functions: [Substring]
   }
 
-  let name: String
-  let line: Int
   let steps: [Step]
 
   static func walks(in document: Document) -> [Walk] {
@@ -20,7 +18,7 @@ struct Walk {
           line: line, places: Document.names(in: row[1]).map { $0[...] },
           functions: Document.names(in: row[2]).map { $0[...] })
       }
-      return Walk(name: table.part, line: table.line, steps: steps)
+      return Walk(steps: steps)
     }
   }
 

@@ -59,8 +59,11 @@ func fail(_ message: String) -> Never {
     let links = checkLinks(modules)
     let names = checkDocuments(modules, architecture: architecture, package: package)
     defects += links.defects + names.defects
-    defects.forEach { print($0) }
-    if !defects.isEmpty { fail("\(defects.count) defects; see above") }
+    if !defects.isEmpty {
+      defects.forEach { print($0) }
+      fflush(nil)
+      fail("defects: \(defects.count)")
+    }
     print(
       "structure: \(modules.count) modules and their folders, \(types) types, \(links.count) symbol links, "
         + "\(names.count) names in documents, \(names.steps) steps of walks: as they should be")
@@ -102,7 +105,10 @@ func fail(_ message: String) -> Never {
         "Modules", "Step by step", "Other paths", "Concurrency", "gRPC, as measured", "Where does a new thing go?",
       ])
     let walks = Walk.walks(in: architecture)
-    let steps = walks.flatMap { $0.defects(index) }.map { "\(architecture.path):\($0)" }
+    var steps = walks.flatMap { $0.defects(index) }.map { "\(architecture.path):\($0)" }
+    if walks.isEmpty {
+      steps.append("\(architecture.path): there is no walk, a table with the columns \"where\" and \"functions\"")
+    }
     let glossary = names.glossaryDefects(in: Document(path: "docs/glossary.md", below: package))
     let defects = text.defects + steps + glossary.defects
     return (defects, text.count + glossary.count, walks.reduce(0) { $0 + $1.steps.count })
