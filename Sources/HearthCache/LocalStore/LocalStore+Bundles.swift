@@ -69,7 +69,9 @@ extension LocalStore {
     let data = try storedTarget(named.query.target)
     // What the backend sends for a target that it was asked for changes the result that it was asked with. A document of the bundle that was
     // deleted before the answer would stay in another one.
-    if named.readTime > data.snapshotVersion, try !isAsked(for: data.targetID) {
+    let isAlone = state.membership == nil
+    let isAsked = try isAlone ? state.targets[data.targetID]?.isWatched == true : clients.isWatched(data.targetID)
+    if !isAsked, named.readTime > data.snapshotVersion {
       // The keys no longer are what the last snapshot without limbo documents had.
       let renewed = data.with(resumeToken: [], snapshotVersion: named.readTime).with(
         lastLimboFreeSnapshotVersion: .none)
@@ -102,11 +104,6 @@ extension LocalStore {
       try clients.use(data.targetID, by: member.client, isWatched: false)
     }
     return data
-  }
-
-  /// True if the backend may have been asked for the target.
-  private func isAsked(for targetID: TargetID) throws -> Bool {
-    try state.membership == nil ? state.targets[targetID]?.isWatched == true : clients.isWatched(targetID)
   }
 
   private func setKeys(_ keys: [DocumentKey], of targetID: TargetID) throws {

@@ -23,14 +23,9 @@ extension SyncEngine {
     do {
       if !held.writes.isEmpty { try storeHeldWrites() }
       try beginHeldListens()
-      tellOwedNotices()
     } catch {
-      log(.debug, "Writes or listeners still wait: \(error)")
+      return log(.debug, "Writes or listeners still wait: \(error)")
     }
-  }
-
-  /// Tells the others what could not be stored before.
-  private func tellOwedNotices() {
     for notice in membership.takeOwedNotices() {
       switch notice {
       case .forgottenTurns: forgetFutileTurns()
