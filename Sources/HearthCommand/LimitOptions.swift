@@ -1,9 +1,10 @@
 internal import ArgumentParser
 internal import HearthServer
 
-/// The limits of `hearth serve`, with the defaults of `ServerLimits`.
+/// The limits of `hearth serve`, with the defaults of `ServerLimits` and `DatabaseLimits`.
 struct LimitOptions: ParsableArguments {
   private static let defaults = ServerLimits()
+  private static let databaseDefaults = DatabaseLimits()
 
   @Option(help: "Connections that are open at the same time; one more is closed with GOAWAY.")
   var maxConnections = defaults.connections
@@ -44,90 +45,70 @@ struct LimitOptions: ParsableArguments {
   var keepAliveTimeoutSeconds = Int(defaults.connection.keepAliveTimeout.components.seconds)
 
   @Option(help: "Databases that are open at the same time.")
-  var maxDatabases = defaults.database.databases
+  var maxDatabases = databaseDefaults.databases
 
   @Option(help: "Targets of one Listen stream.")
-  var maxTargetsPerStream = defaults.database.targetsPerStream
+  var maxTargetsPerStream = databaseDefaults.targetsPerStream
 
   @Option(help: "Open transactions of one database.")
-  var maxTransactions = defaults.database.transactions
+  var maxTransactions = databaseDefaults.transactions
 
   @Option(help: "Documents and queries that one transaction reads.")
-  var maxReadsPerTransaction = defaults.database.readsPerTransaction
+  var maxReadsPerTransaction = databaseDefaults.readsPerTransaction
 
   @Option(help: "Documents and queries that all open transactions of one database have read.")
-  var maxTransactionReads = defaults.database.transactionReads
+  var maxTransactionReads = databaseDefaults.transactionReads
 
   @Option(help: "Filters and orders of one query.")
-  var maxQueryComponents = defaults.database.queryComponents
+  var maxQueryComponents = databaseDefaults.queryComponents
 
   @Option(help: "Disjunctions of one query.")
-  var maxQueryDisjunctions = defaults.database.queryDisjunctions
+  var maxQueryDisjunctions = databaseDefaults.queryDisjunctions
 
   @Option(help: "Writes of one request; one with more fails with INVALID_ARGUMENT.")
-  var maxWritesPerRequest = defaults.database.writesPerRequest
+  var maxWritesPerRequest = databaseDefaults.writesPerRequest
 
   @Option(help: "Documents that one batch get or one target of a listener names.")
-  var maxDocumentsPerRequest = defaults.database.documentsPerRequest
+  var maxDocumentsPerRequest = databaseDefaults.documentsPerRequest
 
   @Option(help: "Fields that a mask or a projection names.")
-  var maxFieldsPerMask = defaults.database.fieldsPerMask
+  var maxFieldsPerMask = databaseDefaults.fieldsPerMask
 
   @Option(help: "The size in MiB of the documents that the merges and transforms of one commit read and write.")
-  var maxRewrittenMegabytes = defaults.database.rewrittenBytesPerCommit >> 20
+  var maxRewrittenMegabytes = databaseDefaults.rewrittenBytesPerCommit >> 20
 
   @Option(help: "The memory in MiB of each database for the results of listeners with a limit.")
-  var windowMegabytes = defaults.database.windowBytes >> 20
+  var windowMegabytes = databaseDefaults.windowBytes >> 20
 
   @Option(help: "Bytes of sort keys of all results that no index gives in their order.")
-  var maxSortBytes = defaults.database.sortBytes
+  var maxSortBytes = databaseDefaults.sortBytes
 
   @Option(help: "Seconds of history that each database keeps, for listeners that come back and reads in the past.")
-  var historySeconds = Int(defaults.database.historyTime.components.seconds)
+  var historySeconds = Int(databaseDefaults.historyTime.components.seconds)
 
   @Option(help: "The size in MiB beyond which history is dropped before its time.")
-  var historyMegabytes = defaults.database.historyBytes >> 20
+  var historyMegabytes = databaseDefaults.historyBytes >> 20
 
   @Option(help: "The size in MiB of a database's write-ahead log, at least 64; long reads make room for it.")
-  var maxWalMegabytes = defaults.database.writeAheadLogBytes >> 20
+  var maxWalMegabytes = databaseDefaults.writeAheadLogBytes >> 20
 
   @Option(help: "Seconds that a write waits for transactions that have read what it changes.")
-  var maxLockWaitSeconds = Int(defaults.database.lockWait.components.seconds)
+  var maxLockWaitSeconds = Int(databaseDefaults.lockWait.components.seconds)
 
   @Option(help: "Writes that wait for transactions that have read one document; one more fails with ABORTED.")
-  var maxWaitingWritesPerDocument = defaults.database.waitingWritesPerDocument
+  var maxWaitingWritesPerDocument = databaseDefaults.waitingWritesPerDocument
 
   @Option(help: "Seconds after its begin at which a transaction ends.")
-  var maxTransactionSeconds = Int(defaults.database.transactionTime.components.seconds)
+  var maxTransactionSeconds = Int(databaseDefaults.transactionTime.components.seconds)
 
   @Option(help: "Seconds after its last use at which a transaction ends.")
-  var maxTransactionIdleSeconds = Int(defaults.database.transactionIdleTime.components.seconds)
+  var maxTransactionIdleSeconds = Int(databaseDefaults.transactionIdleTime.components.seconds)
 
   @OptionGroup var connections: ConnectionLimitOptions
 
   var limits: ServerLimits {
     var limits = ServerLimits()
     connections.apply(to: &limits)
-    limits.database.databases = maxDatabases
-    limits.database.targetsPerStream = maxTargetsPerStream
-    limits.database.transactions = maxTransactions
-    limits.database.readsPerTransaction = maxReadsPerTransaction
-    limits.database.transactionReads = maxTransactionReads
-    limits.database.lockWait = .seconds(maxLockWaitSeconds)
-    limits.database.waitingWritesPerDocument = maxWaitingWritesPerDocument
-    limits.database.transactionTime = .seconds(maxTransactionSeconds)
-    limits.database.transactionIdleTime = .seconds(maxTransactionIdleSeconds)
-    limits.database.queryComponents = maxQueryComponents
-    limits.database.queryDisjunctions = maxQueryDisjunctions
-    limits.database.writesPerRequest = maxWritesPerRequest
-    limits.database.documentsPerRequest = maxDocumentsPerRequest
-    limits.database.fieldsPerMask = maxFieldsPerMask
-    limits.database.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
-    limits.database.windowBytes = windowMegabytes << 20
-    limits.database.sortBytes = maxSortBytes
-    limits.database.historyTime = .seconds(historySeconds)
-    limits.database.historyBytes = historyMegabytes << 20
-    limits.database.writeAheadLogBytes = maxWalMegabytes << 20
     limits.connections = maxConnections
     limits.calls = maxCalls
     limits.connection.maximumConcurrentStreams = maxStreamsPerConnection
@@ -140,6 +121,33 @@ struct LimitOptions: ParsableArguments {
     limits.unreadTime = .seconds(unreadSeconds)
     limits.connection.keepAliveTime = .seconds(keepAliveSeconds)
     limits.connection.keepAliveTimeout = .seconds(keepAliveTimeoutSeconds)
+    return limits
+  }
+
+  /// - Parameter requiresIndexes: True to refuse queries for which production demands an index that is not declared.
+  func databaseLimits(requiresIndexes: Bool) -> DatabaseLimits {
+    var limits = DatabaseLimits()
+    limits.requiresIndexes = requiresIndexes
+    limits.databases = maxDatabases
+    limits.targetsPerStream = maxTargetsPerStream
+    limits.transactions = maxTransactions
+    limits.readsPerTransaction = maxReadsPerTransaction
+    limits.transactionReads = maxTransactionReads
+    limits.lockWait = .seconds(maxLockWaitSeconds)
+    limits.waitingWritesPerDocument = maxWaitingWritesPerDocument
+    limits.transactionTime = .seconds(maxTransactionSeconds)
+    limits.transactionIdleTime = .seconds(maxTransactionIdleSeconds)
+    limits.queryComponents = maxQueryComponents
+    limits.queryDisjunctions = maxQueryDisjunctions
+    limits.writesPerRequest = maxWritesPerRequest
+    limits.documentsPerRequest = maxDocumentsPerRequest
+    limits.fieldsPerMask = maxFieldsPerMask
+    limits.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
+    limits.windowBytes = windowMegabytes << 20
+    limits.sortBytes = maxSortBytes
+    limits.historyTime = .seconds(historySeconds)
+    limits.historyBytes = historyMegabytes << 20
+    limits.writeAheadLogBytes = maxWalMegabytes << 20
     return limits
   }
 

@@ -108,8 +108,6 @@ struct ServeCommand: AsyncParsableCommand {
     logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
     DescriptorLimit.raise()
     let storage: StorageLocation = data.map { .folder($0) } ?? .memory
-    var limits = limits.limits
-    limits.database.requiresIndexes = requireIndexes
     var access = WebAccess()
     access.origins = allowOrigin
     access.hosts = allowHost
@@ -120,7 +118,8 @@ struct ServeCommand: AsyncParsableCommand {
       server = try await EmbeddedServer.start(host: host, port: port, storage: storage, logger: logger) {
         $0.openToEveryone = openToEveryone
         $0.indexFile = indexes
-        $0.limits = limits
+        $0.limits = limits.limits
+        $0.databaseLimits = limits.databaseLimits(requiresIndexes: requireIndexes)
         $0.access = access
         $0.allowsShutdown = allowShutdown
         $0.allowsClear = allowClear

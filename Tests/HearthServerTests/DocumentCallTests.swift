@@ -54,9 +54,9 @@ struct DocumentCallTests {
 
   @Test("single writes are answered from their own commit, also if no history is kept")
   func answersWithoutHistory() async throws {
-    var limits = ServerLimits()
-    limits.database.historyBytes = 0
-    try await ServerFixture.withServer(limits: limits) { fixture in
+    var limits = DatabaseLimits()
+    limits.historyBytes = 0
+    try await ServerFixture.withServer(databaseLimits: limits) { fixture in
       for round in 0..<3 {
         let documents = try await withThrowingTaskGroup(of: Google_Firestore_V1_Document.self) { group in
           for n in 0..<60 {

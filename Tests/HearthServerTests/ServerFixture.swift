@@ -28,6 +28,7 @@ struct ServerFixture: Sendable {
   static func withServer<R: Sendable>(
     storage: StorageLocation = .memory, clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
     connectionLimits: ConnectionLimits = ConnectionLimits(), limits: ServerLimits = ServerLimits(),
+    databaseLimits: DatabaseLimits = DatabaseLimits(),
     indexFile: String? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
     _ body: (ServerFixture) async throws -> R
   ) async throws -> R {
@@ -39,6 +40,7 @@ struct ServerFixture: Sendable {
       $0.indexFile = indexFile
       $0.intervals.indexFile = .milliseconds(20)
       $0.limits = limits
+      $0.databaseLimits = databaseLimits
       $0.metrics = metrics
     }
     do {

@@ -82,7 +82,7 @@ struct SortedPiecesTests {
   )
   func exhausted() async throws {
     let factory = TestMetrics()
-    let metrics = ServerMetrics(factory, allowed: ServerLimits().numbers)
+    let metrics = ServerMetrics(factory, allowed: ServerLimits().numbers(with: DatabaseLimits()))
     let fixture = try await Self.fixture(budget: 20_000, fillsIndexes: true, metrics: metrics)
     let error = await #expect(throws: StatusError.self) { try await fixture.pieces(of: Self.query()) }
     #expect(error?.code == .resourceExhausted)

@@ -177,13 +177,13 @@ extension QueryBackend {
 struct EmbeddedBackendQueryTests {
   @Test("the server answers as the plain evaluation does")
   func agreement() async throws {
-    var limits = ServerLimits()
+    var limits = DatabaseLimits()
     // Each data set has a database of its own.
-    limits.database.databases = 1_000_000
+    limits.databases = 1_000_000
     let server = try await EmbeddedServer.start(
       host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) {
-      $0.limits = limits
+      $0.databaseLimits = limits
     }
     try await QueryBackend.withConnection(port: server.port) { client in
       var comparison = BackendComparison(client: client)

@@ -26,20 +26,19 @@ extension StatusError {
     }
   }
 
-  /// The status for any error that the service can meet.
-  init(describing error: any Error) {
-    switch error {
-    case let error as StatusError: self = error
-    case let error as WireError: self.init(code: .invalidArgument, message: error.description)
-    case let error as ModelError: self.init(code: .invalidArgument, message: error.description)
-    case let error as WireFormatError: self.init(code: .invalidArgument, message: error.description)
-    case let error as StoreError: self.init(storage: error)
-    case is CancellationError: self.init(code: .cancelled, message: "The call was cancelled.")
-    default: self.init(code: .internal, message: "The server failed: \(type(of: error)).")
-    }
-  }
-
   static func invalid(_ message: String) -> StatusError {
     StatusError(code: .invalidArgument, message: message)
   }
+}
+
+extension StoreError: StatusConvertible {
+  var status: StatusError { StatusError(storage: self) }
+}
+
+extension WireError: StatusConvertible {
+  var status: StatusError { .invalid(description) }
+}
+
+extension ModelError: StatusConvertible {
+  var status: StatusError { .invalid(description) }
 }

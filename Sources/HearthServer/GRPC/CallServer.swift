@@ -8,6 +8,9 @@ final class CallServer: Sendable {
   /// Refuses a call by throwing, before anything of it is carried out.
   typealias Check = @Sendable (CallMetadata) throws -> Void
 
+  /// Returns the text that says why nothing is served at a path; nil for a path that is not known.
+  typealias Unserved = @Sendable (_ path: String) -> String?
+
   /// What is found at a path. Other protocols than gRPC get a case here.
   enum Route {
     case call(CallMethod)
@@ -22,6 +25,7 @@ final class CallServer: Sendable {
   let web: (any WebService)?
   private let methods: [String: CallMethod]
   private let check: Check
+  private let unserved: Unserved
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
   /// The methods whose requests are a stream.
@@ -36,9 +40,11 @@ final class CallServer: Sendable {
   /// - Parameters:
   ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
   ///   - web: Answers requests that are no calls of gRPC.
+  ///   - unserved: Is asked about paths that no service has.
   init(
-    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits, metrics: ServerMetrics? = nil,
-    check: @escaping Check, interceptor: (any CallInterceptor)?, logger: Logger
+    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits,
+    metrics: (any CallMetrics)? = nil, check: @escaping Check, unserved: @escaping Unserved = { _ in nil },
+    interceptor: (any CallInterceptor)?, logger: Logger
   ) {
     let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }
     methods = Dictionary(paths) { first, _ in first }
@@ -46,13 +52,14 @@ final class CallServer: Sendable {
     self.web = web
     load = ServerLoad(limits: limits, metrics: metrics)
     self.check = check
+    self.unserved = unserved
     self.interceptor = interceptor
     self.logger = logger
   }
 
   func route(_ path: String) -> Route {
     if let method = methods[path] { return .call(method) }
-    if let reason = UnservedCalls.reason(call: path) { return .refused(CallStatus(.unimplemented, reason)) }
+    if let reason = unserved(path) { return .refused(CallStatus(.unimplemented, reason)) }
     let name = path.drop { $0 == "/" }.replacing("/", with: ".")
     return .refused(CallStatus(describing: CallStatus(.unimplemented, "\(name.prefix(200)) is not served.")))
   }

@@ -42,8 +42,5 @@ package struct ServerLimits: Sendable, Hashable {
   /// quarter more, at least ``requestBytes``. The memory that they take is up to three times as much.
   package var requestBytesInProgress = 128 << 20
 
-  /// The limits of what calls do in databases.
-  package var database = DatabaseLimits()
-
   package init() {}
 }

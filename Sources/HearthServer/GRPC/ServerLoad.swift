@@ -10,7 +10,7 @@ final class ServerLoad: Sendable {
 
   let limits: ServerLimits
   /// Nil if the program has no metrics backend.
-  let metrics: ServerMetrics?
+  let metrics: (any CallMetrics)?
   let requests: RequestBudget
   let unread: UnreadBudget
   private let calls = Mutex(Calls())
@@ -19,7 +19,7 @@ final class ServerLoad: Sendable {
   private let refused = Atomic(0)
   private let ended = Atomic(0)
 
-  init(limits: ServerLimits, metrics: ServerMetrics? = nil) {
+  init(limits: ServerLimits, metrics: (any CallMetrics)? = nil) {
     self.limits = limits
     self.metrics = metrics
     requests = RequestBudget(limits: limits)

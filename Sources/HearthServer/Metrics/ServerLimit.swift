@@ -1,42 +1,38 @@
 /// A limit of the server, by the name that its metrics have for it (docs/server.md, "Limits and metrics").
-enum ServerLimit: String, CaseIterable, Sendable {
+///
+/// Here are the limits of connections and calls. What carries out calls has further ones.
+struct ServerLimit: RawRepresentable, Hashable, Sendable {
+  let rawValue: String
+
+  init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// The limits of connections and calls.
+  static let ofCalls: [ServerLimit] = [
+    .connections, .streamsPerConnection, .pings, .unsentPingAnswers, .resets, .emptyFrames, .strayFrames, .keepAlive,
+    .webIdle, .calls, .requestBytes, .receivedBytes, .requestBytesInProgress, .queuedBytesPerStream, .queuedBytes,
+    .unreadBytes, .unread, .webBody,
+  ]
+
   // Of connections.
-  case connections
-  case streamsPerConnection = "streams_per_connection"
-  case pings
-  case unsentPingAnswers = "unsent_ping_answers"
-  case resets
-  case emptyFrames = "empty_frames"
-  case strayFrames = "stray_frames"
-  case keepAlive = "keep_alive"
-  case webIdle = "web_idle"
+  static let connections = ServerLimit(rawValue: "connections")
+  static let streamsPerConnection = ServerLimit(rawValue: "streams_per_connection")
+  static let pings = ServerLimit(rawValue: "pings")
+  static let unsentPingAnswers = ServerLimit(rawValue: "unsent_ping_answers")
+  static let resets = ServerLimit(rawValue: "resets")
+  static let emptyFrames = ServerLimit(rawValue: "empty_frames")
+  static let strayFrames = ServerLimit(rawValue: "stray_frames")
+  static let keepAlive = ServerLimit(rawValue: "keep_alive")
+  static let webIdle = ServerLimit(rawValue: "web_idle")
   // Of calls.
-  case calls
-  case requestBytes = "request_bytes"
-  case receivedBytes = "received_bytes"
-  case requestBytesInProgress = "request_bytes_in_progress"
-  case queuedBytesPerStream = "queued_bytes_per_stream"
-  case queuedBytes = "queued_bytes"
-  case unreadBytes = "unread_bytes"
-  case unread
-  case webBody = "web_body"
-  // Of databases.
-  case databases
-  case targetsPerStream = "targets_per_stream"
-  case transactions
-  case transactionTime = "transaction_time"
-  case readsPerTransaction = "reads_per_transaction"
-  case transactionReads = "transaction_reads"
-  case lockWait = "lock_wait"
-  case waitingWritesPerDocument = "waiting_writes_per_document"
-  case queryComponents = "query_components"
-  case queryDisjunctions = "query_disjunctions"
-  case writesPerRequest = "writes_per_request"
-  case documentsPerRequest = "documents_per_request"
-  case fieldsPerMask = "fields_per_mask"
-  case rewrittenBytesPerCommit = "rewritten_bytes_per_commit"
-  case windowBytes = "window_bytes"
-  case sortBytes = "sort_bytes"
-  case historyBytes = "history_bytes"
-  case writeAheadLogBytes = "wal_bytes"
+  static let calls = ServerLimit(rawValue: "calls")
+  static let requestBytes = ServerLimit(rawValue: "request_bytes")
+  static let receivedBytes = ServerLimit(rawValue: "received_bytes")
+  static let requestBytesInProgress = ServerLimit(rawValue: "request_bytes_in_progress")
+  static let queuedBytesPerStream = ServerLimit(rawValue: "queued_bytes_per_stream")
+  static let queuedBytes = ServerLimit(rawValue: "queued_bytes")
+  static let unreadBytes = ServerLimit(rawValue: "unread_bytes")
+  static let unread = ServerLimit(rawValue: "unread")
+  static let webBody = ServerLimit(rawValue: "web_body")
 }

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Events are counted as they happen. What is in use now is not followed; `ServerSampler` looks it up from time to time, or when it is asked
 /// for. Handlers are made once.
-final class ServerMetrics: Sendable {
+final class ServerMetrics: CallMetrics {
   /// The handlers of the calls of one method with one status.
   private struct CallKind: Hashable {
     var method: String
@@ -73,13 +73,11 @@ final class ServerMetrics: Sendable {
 
   // MARK: - Events
 
-  func exceeded(_ limit: ServerLimit, count: Int = 1) {
+  func exceeded(_ limit: ServerLimit, count: Int) {
+    assert(exceeded[limit] != nil, "the limit \(limit.rawValue) is not in ServerLimit.allCases")
     exceeded[limit]?.increment(by: count)
   }
 
-  /// - Parameters:
-  ///   - method: One of those that the server has: others would make the number of series unbounded.
-  ///   - code: The name of the status, such as `NOT_FOUND`.
   func callEnded(_ method: String, code: String, after duration: Duration) {
     let kind = CallKind(method: method, code: code)
     let handlers = callHandlers.withLock { known in

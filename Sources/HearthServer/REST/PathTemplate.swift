@@ -13,6 +13,8 @@ struct PathTemplate: Sendable {
     let path: [String]
     /// The segments of the template that it stands for.
     fileprivate let segments: Range<Int>
+    /// The same as text, such as `projects/*/databases/*`.
+    let pattern: String
   }
 
   private let segments: [Segment]
@@ -43,8 +45,12 @@ struct PathTemplate: Sendable {
         let parts = rest[rest.index(after: rest.startIndex)..<end].split(separator: "=", maxSplits: 1)
         guard let name = parts.first else { return nil }
         let start = segments.count
-        add(parts.count > 1 ? parts[1] : "*")
-        variables.append(Variable(path: name.split(separator: ".").map(String.init), segments: start..<segments.count))
+        let pattern = parts.count > 1 ? parts[1] : "*"
+        add(pattern)
+        variables.append(
+          Variable(
+            path: name.split(separator: ".").map(String.init), segments: start..<segments.count,
+            pattern: String(pattern)))
         rest = rest[rest.index(after: end)...]
       default:
         let end = rest.firstIndex { $0 == "/" || $0 == ":" || $0 == "{" } ?? rest.endIndex
@@ -61,8 +67,8 @@ struct PathTemplate: Sendable {
   struct Match {
     /// For each variable its value, decoded.
     var values: [String] = []
-    /// Names of documents have an even number of segments. The templates leave open if `documents/*/**` is one or a collection.
-    var namesDocuments = true
+    /// For each variable the text of its pattern, and the number of segments that its value has.
+    var variables: [(pattern: String, segmentCount: Int)] = []
   }
 
   /// - Parameter path: The segments after the first slash, as they were sent.
@@ -89,7 +95,7 @@ struct PathTemplate: Sendable {
     var match = Match()
     for variable in variables {
       let parts = path[start(variable.segments.lowerBound)..<start(variable.segments.upperBound)]
-      if isDocument(variable), !(parts.count - 5).isMultiple(of: 2) { match.namesDocuments = false }
+      match.variables.append((variable.pattern, parts.count))
       var decoded: [String] = []
       // "The server side does the reverse decoding, except `%2F` and `%2f` are left unchanged" (google/api/http.proto, of variables that stand
       // for several segments). So an escaped slash is part of an id, and never ends one.
@@ -101,12 +107,6 @@ struct PathTemplate: Sendable {
       match.values.append(decoded.joined(separator: "/"))
     }
     return match
-  }
-
-  /// Returns true for `projects/*/databases/*/documents/*/**`, and for the same with `documents/**`.
-  private func isDocument(_ variable: Variable) -> Bool {
-    let last = segments[variable.segments].suffix(3)
-    return last == [.literal("documents"), .one, .any] || last.suffix(2) == [.literal("documents"), .any]
   }
 }
 

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import NIOCore
 
-/// REST/JSON for the methods of Firestore, and the few requests that Google's emulator answers beside.
+/// REST/JSON for the methods of a service, which are bound to paths by `google.api.http`.
 ///
 /// What it refuses by itself never reaches a method: requests of pages that may not use the server (``WebAccess``), paths that nothing is
 /// bound to, bodies in forms that it does not read.
@@ -9,25 +9,17 @@ struct RESTService: WebService {
   private let access: WebAccess
   private let bindings: [HTTPBinding]
   private let methods: [String: CallMethod]
-  /// Nil if nobody may.
-  private let clear: CallMethod?
-  /// Ends the server; nil if nobody may.
-  private let shutDown: (@Sendable () -> Void)?
+  private let paths: any RESTPaths
 
   /// - Parameters:
-  ///   - methods: Those of `google.firestore.v1.Firestore`.
-  ///   - clear: Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
-  ///   - shutDown: Ends the server on `POST /shutdown`; nil if that is not allowed.
-  init(access: WebAccess, methods: [CallMethod], clear: CallMethod?, shutDown: (@Sendable () -> Void)?) {
+  ///   - service: The full name of the service.
+  ///   - methods: Those of the service.
+  ///   - paths: What is known of paths beside the bindings.
+  init(access: WebAccess, service: String, methods: [CallMethod], paths: any RESTPaths) {
     self.access = access
-    self.clear = clear
-    self.shutDown = shutDown
-    bindings = HTTPBinding.all(of: FirestoreMethods.service, in: .server, .server)
+    self.paths = paths
+    bindings = HTTPBinding.all(of: service, in: .server, .server)
     self.methods = Dictionary(methods.map { ($0.name, $0) }) { first, _ in first }
-  }
-
-  private enum FirestoreMethods {
-    static let service = "google.firestore.v1.Firestore"
   }
 
   private static let usualHeaders = [
@@ -91,34 +83,9 @@ struct RESTService: WebService {
   private func exchange(
     for request: WebRequest, _ path: Substring, query: Substring, _ headers: [(name: String, value: String)]
   ) throws(RESTFailure) -> WebExchange {
-    switch (request.verb, path) {
-    case ("GET", "/"), ("HEAD", "/"):
-      return .answer(.text(request.verb == "GET" ? "Ok\n" : "", headers))
-    case ("POST", "/shutdown"):
-      guard let shutDown else {
-        return .answer(
-          .error(
-            CallStatus(.permissionDenied, "The server may not be ended this way; --allow-shutdown allows it."), headers)
-        )
-      }
-      shutDown()
-      return .answer(.text("Shutting down.\n", headers))
-    case ("DELETE", let path) where path.hasPrefix(Self.emulatorPath):
-      guard let clear else {
-        return .answer(
-          .error(
-            CallStatus(
-              .permissionDenied,
-              "Databases that are kept on disk may not be cleared this way; --allow-clear allows it."), headers))
-      }
-      let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
-      return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
-    default:
-      return try call(request, path, query: query, headers)
-    }
+    if let exchange = try paths.exchange(for: request, path, headers) { return exchange }
+    return try call(request, path, query: query, headers)
   }
-
-  private static let emulatorPath = "/emulator/v1/"
 
   private func call(
     _ request: WebRequest, _ path: Substring, query: Substring, _ headers: [(name: String, value: String)]
@@ -134,7 +101,7 @@ struct RESTService: WebService {
             CallStatus(.unimplemented, "The path takes \(allowed.joined(separator: ", "))."), httpStatus: 405,
             headers + [("allow", allowed.joined(separator: ", "))]))
       }
-      if let reason = UnservedCalls.reason(path: path) {
+      if let reason = paths.reasonNotServed(path) {
         return .answer(.error(CallStatus(.unimplemented, reason), headers))
       }
       return .answer(
@@ -163,12 +130,12 @@ struct RESTService: WebService {
         hasNoBody: request.verb == "HEAD", headers: headers))
   }
 
-  /// The binding of a path. Of several that match, the first that names documents and collections as such.
+  /// The binding of a path. Of several that match, the first that takes its variables for names.
   private func match(_ verb: String, _ path: [Substring]) throws(RESTFailure) -> (HTTPBinding, [String])? {
     var second: (HTTPBinding, [String])?
     for binding in bindings where binding.verb == verb {
       guard let match = try binding.template.match(path) else { continue }
-      if match.namesDocuments { return (binding, match.values) }
+      if paths.areNames(match) { return (binding, match.values) }
       if second == nil { second = (binding, match.values) }
     }
     return second
@@ -176,30 +143,27 @@ struct RESTService: WebService {
 
   private func otherVerbs(_ path: [Substring]) throws(RESTFailure) -> [String] {
     var verbs: Set<String> = []
-    for binding in bindings where try binding.template.match(path)?.namesDocuments ?? false {
+    for binding in bindings where try binding.template.match(path).map(paths.areNames) ?? false {
       verbs.insert(binding.verb)
     }
     return verbs.sorted()
   }
 }
 
-/// The emulator's request to delete all documents of a database, or below one of its documents.
-private struct ClearCall: CallTranscoder {
-  /// Such as `projects/p/databases/(default)/documents`.
-  let name: String
-  let headers: [(name: String, value: String)]
+/// What a service knows of paths beside the bindings of its methods.
+protocol RESTPaths: Sendable {
+  /// What is done for a request that is none of a method; nil for any other.
+  ///
+  /// - Parameters:
+  ///   - path: The path as it was sent.
+  ///   - headers: Those of every response to this client.
+  func exchange(
+    for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
+  ) throws(RESTFailure) -> WebExchange?
 
-  func request(from body: ByteBuffer) -> ByteBuffer { ByteBuffer(string: name) }
+  /// Returns true if the values of a template's variables have the form of names. Templates leave open how many segments `**` stands for.
+  func areNames(_ match: PathTemplate.Match) -> Bool
 
-  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
-
-  var head: WebResponse {
-    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
-    response.body.writeString("{}\n")
-    return response
-  }
-
-  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
-    status.code == .ok ? head : .error(status, headers)
-  }
+  /// The text that says why nothing is bound to a path; nil for a path that is not known.
+  func reasonNotServed(_ path: Substring) -> String?
 }

@@ -15,6 +15,8 @@ struct CallListener {
 
   let server: CallServer
   let connections: OpenConnections
+  /// The connections that may be open beyond the limit while their clients read that they are refused; later ones are closed at once.
+  let refusals: Int
   let prepare: Preparation?
 
   /// - Parameter host: A numeric address.
@@ -52,7 +54,7 @@ struct CallListener {
     if open >= most {
       server.load.connectionRefused()
       server.logger.debug("connection refused: there are too many", metadata: ["open": "\(open)"])
-      guard open < most + DescriptorLimit.refusals(beyond: most) else { return channel.close(promise: nil) }
+      guard open < most + refusals else { return channel.close(promise: nil) }
       try connections.add(channel)
       return try handlers.addHandler(RefusedConnection())
     }

@@ -27,6 +27,8 @@ extension EmbeddedServer {
     package var indexFile: String?
     /// The limits of connections and calls.
     package var limits = ServerLimits()
+    /// The limits of what calls do in databases.
+    package var databaseLimits = DatabaseLimits()
     /// The web pages that may use the server, and the names by which it is called.
     package var access = WebAccess()
     /// `POST /shutdown` ends the server.

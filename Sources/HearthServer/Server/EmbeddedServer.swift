@@ -89,10 +89,12 @@ package final class EmbeddedServer: Sendable {
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
-    let limits = withinDescriptors(configuration.limits, configuration.storage, logger)
-    let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers)
+    let databaseLimits = configuration.databaseLimits
+    let limits = withinDescriptors(
+      configuration.limits, databases: databaseLimits.databases, configuration.storage, logger)
+    let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers(with: databaseLimits))
     let backend = try EmbeddedBackend(
-      location: configuration.storage, limits: limits.database, clock: configuration.clock,
+      location: configuration.storage, limits: databaseLimits, clock: configuration.clock,
       readSlots: EmbeddedStorage.readSlots(openFiles: DescriptorLimit.current), metrics: metrics, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
@@ -100,12 +102,15 @@ package final class EmbeddedServer: Sendable {
     let endRequest = ShutdownSignal()
     let calls = CallServer(
       services: Self.services(service, stopping), web: web(of: service, endRequest, configuration), limits: limits,
-      metrics: metrics, check: configuration.check, interceptor: configuration.interceptor, logger: logger)
+      metrics: metrics, check: configuration.check, unserved: { UnservedCalls.reason(call: $0) },
+      interceptor: configuration.interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
-      listening = try await CallListener(server: calls, connections: connections, prepare: configuration.prepare)
-        .listen(host: configuration.numericHost, port: configuration.port)
+      let refusals = DescriptorLimit.refusals(beyond: limits.connections)
+      listening = try await CallListener(
+        server: calls, connections: connections, refusals: refusals, prepare: configuration.prepare
+      ).listen(host: configuration.numericHost, port: configuration.port)
     } catch {
       await backend.close()
       throw startFailure(error, host: configuration.host, port: configuration.port)
@@ -138,8 +143,9 @@ package final class EmbeddedServer: Sendable {
     let shutDown: @Sendable () -> Void = { endRequest.trigger() }
     let mayClear = if case .memory = configuration.storage { true } else { configuration.allowsClear }
     return RESTService(
-      access: access, methods: service.methods, clear: mayClear ? service.clear : nil,
-      shutDown: configuration.allowsShutdown ? shutDown : nil)
+      access: access, service: FirestoreService.name, methods: service.methods,
+      paths: FirestorePaths(
+        clear: mayClear ? service.clear : nil, shutDown: configuration.allowsShutdown ? shutDown : nil))
   }
 
   private static func periodicTasks(
@@ -158,10 +164,10 @@ package final class EmbeddedServer: Sendable {
 
   /// Reduces the connections to those for which the process can have sockets, beside the files of its databases.
   private static func withinDescriptors(
-    _ limits: ServerLimits, _ storage: StorageLocation, _ logger: Logger
+    _ limits: ServerLimits, databases: Int, _ storage: StorageLocation, _ logger: Logger
   ) -> ServerLimits {
     guard let limit = DescriptorLimit.current else { return limits }
-    let databases = if case .folder = storage { limits.database.databases } else { 0 }
+    let databases = if case .folder = storage { databases } else { 0 }
     let connections = DescriptorLimit.connections(wanted: limits.connections, databases: databases, limit: limit)
     guard connections < limits.connections else { return limits }
     logger.warning(

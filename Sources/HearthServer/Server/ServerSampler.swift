@@ -52,8 +52,8 @@ struct ServerSampler: Sendable {
 }
 
 extension ServerLimits {
-  /// The limits that are numbers and not times or rates.
-  var numbers: [ServerLimit: Int] {
+  /// The limits that are numbers and not times or rates, with those of databases.
+  func numbers(with database: DatabaseLimits) -> [ServerLimit: Int] {
     [
       .connections: connections, .streamsPerConnection: connection.maximumConcurrentStreams,
       .unsentPingAnswers: connection.unsentPingAnswers, .pings: connection.busyPings.burst,

@@ -33,7 +33,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   private let limits: ConnectionLimits
-  private let metrics: ServerMetrics?
+  private let metrics: (any CallMetrics)?
   /// The number of open streams, for metrics.
   private let streamUsage: Usage?
   private let logger: Logger
@@ -69,7 +69,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// The time that a peer has to read the GOAWAY frame before its connection is closed.
   private static let farewell = TimeAmount.seconds(1)
 
-  init(limits: ConnectionLimits, metrics: ServerMetrics? = nil, logger: Logger) {
+  init(limits: ConnectionLimits, metrics: (any CallMetrics)? = nil, logger: Logger) {
     self.limits = limits
     self.metrics = metrics
     streamUsage = metrics?.streamsPerConnection.register()

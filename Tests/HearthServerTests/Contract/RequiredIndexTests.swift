@@ -14,9 +14,9 @@ struct RequiredIndexTests {
   private static let query = Query(path: path("c")).with(filter: .field(field("a"), .equal, 1.value))
     .with(order: OrderBy(path: field("b"), direction: .descending))
 
-  private func limits() -> ServerLimits {
-    var limits = ServerLimits()
-    limits.database.requiresIndexes = true
+  private func limits() -> DatabaseLimits {
+    var limits = DatabaseLimits()
+    limits.requiresIndexes = true
     return limits
   }
 
@@ -39,7 +39,7 @@ struct RequiredIndexTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/firestore.indexes.json"
       try Data("{\"indexes\": []}".utf8).write(to: URL(fileURLWithPath: file))
-      try await ServerFixture.withServer(limits: limits(), indexFile: file) { server in
+      try await ServerFixture.withServer(databaseLimits: limits(), indexFile: file) { server in
         try await server.set("c/x", ["a": 1.value, "b": 2.value])
         let refused = await failure { try await server.ids(Self.query) }
         #expect(refused?.code == .failedPrecondition)
@@ -55,7 +55,7 @@ struct RequiredIndexTests {
 
   @Test("the definition is a detail of the status, for queries, aggregations, transactions and listeners")
   func detail() async throws {
-    try await ServerFixture.withServer(limits: limits()) { server in
+    try await ServerFixture.withServer(databaseLimits: limits()) { server in
       let details = try await details { try await server.run(Self.query) }
       #expect(details.map(\.typeURL) == ["type.googleapis.com/google.rpc.PreconditionFailure"])
       let violation = String(decoding: details.first?.value ?? Data(), as: UTF8.self)
@@ -87,7 +87,7 @@ struct RequiredIndexTests {
 
   @Test("queries that production answers without a declared index pass")
   func passes() async throws {
-    try await ServerFixture.withServer(limits: limits()) { server in
+    try await ServerFixture.withServer(databaseLimits: limits()) { server in
       try await server.set("c/x", ["a": 1.value, "b": 2.value])
       let plain = Query(path: path("c")).with(filter: .field(field("a"), .equal, 1.value))
       #expect(try await server.ids(plain.with(filter: .field(field("b"), .equal, 2.value))) == ["x"])
@@ -97,9 +97,9 @@ struct RequiredIndexTests {
 
   @Test("trouble that passes says when to come again; a wrong request has no details")
   func retryInfo() async throws {
-    var limits = ServerLimits()
-    limits.database.transactions = 1
-    try await ServerFixture.withServer(limits: limits) { server in
+    var limits = DatabaseLimits()
+    limits.transactions = 1
+    try await ServerFixture.withServer(databaseLimits: limits) { server in
       var request = Google_Firestore_V1_BeginTransactionRequest()
       request.database = ServerFixture.database.resourceName
       func begin() async throws -> Google_Firestore_V1_BeginTransactionResponse {

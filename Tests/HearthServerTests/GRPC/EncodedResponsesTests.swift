@@ -30,7 +30,7 @@ struct EncodedResponsesTests {
       services: [FirestoreService.name: [method]], limits: ServerLimits(), check: { _ in }, interceptor: nil,
       logger: ServerFixture.quietLogger)
     let connections = OpenConnections()
-    let listening = try await CallListener(server: server, connections: connections, prepare: nil)
+    let listening = try await CallListener(server: server, connections: connections, refusals: 1, prepare: nil)
       .listen(host: "127.0.0.1", port: 0)
     let port = try #require(listening.localAddress?.port)
     try await RawHTTP2Client.withConnection(toPort: port) { client in

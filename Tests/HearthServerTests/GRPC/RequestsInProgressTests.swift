@@ -32,8 +32,9 @@ struct RequestsInProgressTests {
   ) async throws {
     var limits = ServerLimits()
     (limits.requestBytesInProgress, limits.requestBytes) = (limit, 600_000)
-    limits.database.lockWait = .seconds(200)
-    try await ServerFixture.withServer(limits: limits, metrics: metrics) { fixture in
+    var databaseLimits = DatabaseLimits()
+    databaseLimits.lockWait = .seconds(200)
+    try await ServerFixture.withServer(limits: limits, databaseLimits: databaseLimits, metrics: metrics) { fixture in
       try await fixture.set("hot/d")
       var begin = Google_Firestore_V1_BeginTransactionRequest()
       begin.database = ServerFixture.database.resourceName

@@ -11,9 +11,9 @@ import Testing
 
 @Suite("Bounds of a commit")
 struct CommitBoundsTests {
-  private static func limits(_ change: (inout DatabaseLimits) -> Void) -> ServerLimits {
-    var limits = ServerLimits()
-    change(&limits.database)
+  private static func limits(_ change: (inout DatabaseLimits) -> Void) -> DatabaseLimits {
+    var limits = DatabaseLimits()
+    change(&limits)
     return limits
   }
 
@@ -26,7 +26,8 @@ struct CommitBoundsTests {
   @Test("a request with more writes than are allowed is refused with the flag, and counted")
   func writes() async throws {
     let metrics = TestMetrics()
-    try await ServerFixture.withServer(limits: Self.limits { $0.writesPerRequest = 3 }, metrics: metrics) { fixture in
+    try await ServerFixture.withServer(databaseLimits: Self.limits { $0.writesPerRequest = 3 }, metrics: metrics) {
+      fixture in
       try await fixture.commit(Self.sets(3))
       let refusal = await failure { try await fixture.commit(Self.sets(4)) }
       #expect(refusal?.code == .invalidArgument)
@@ -120,7 +121,7 @@ struct CommitBoundsTests {
 
   @Test("a target that holds too much ends, and the other targets of its stream go on")
   func targets() async throws {
-    try await ServerFixture.withServer(limits: Self.limits { $0.queryComponents = 2 }) { fixture in
+    try await ServerFixture.withServer(databaseLimits: Self.limits { $0.queryComponents = 2 }) { fixture in
       func request(_ id: Int32, orders: Int) -> Google_Firestore_V1_ListenRequest {
         .with {
           $0.database = ServerFixture.database.resourceName

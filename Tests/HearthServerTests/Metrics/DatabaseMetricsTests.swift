@@ -12,7 +12,7 @@ struct DatabaseMetricsTests {
   private let factory = TestMetrics()
 
   private func metrics() throws -> ServerMetrics {
-    try #require(ServerMetrics(factory, allowed: ServerLimits().numbers))
+    try #require(ServerMetrics(factory, allowed: ServerLimits().numbers(with: DatabaseLimits())))
   }
 
   private func exceeded(_ limit: ServerLimit) -> Int64 {

@@ -46,36 +46,37 @@ struct MetricNameTests {
 
   /// The limits that are times, switches or groups of limits, and what counts their excess if something does.
   private static let others: Set<String> = [
-    "connection", "database", "unreadTime", "webIdleTime", "webBodyTime", "transactionTime", "transactionIdleTime",
+    "connection", "unreadTime", "webIdleTime", "webBodyTime", "transactionTime", "transactionIdleTime",
     "lockWait", "requiresIndexes", "historyTime", "activityMemory", "keepAliveTime", "keepAliveTimeout", "idlePings",
   ]
 
   @Test("each limit that is a number has a metric")
   func fields() {
-    let limits = ServerLimits()
+    let (limits, databaseLimits) = (ServerLimits(), DatabaseLimits())
+    let numbers = limits.numbers(with: databaseLimits)
     let names: [String: ServerLimit] = [
       "maximumConcurrentStreams": .streamsPerConnection, "busyPings": .pings, "unsentPingAnswers": .unsentPingAnswers,
       "resets": .resets, "emptyFrames": .emptyFrames, "strayFrames": .strayFrames,
       "writeAheadLogBytes": .writeAheadLogBytes,
     ]
     var found: Set<ServerLimit> = []
-    let mirrors: [Any] = [limits, limits.database, limits.connection]
+    let mirrors: [Any] = [limits, databaseLimits, limits.connection]
     for child in mirrors.flatMap({ Mirror(reflecting: $0).children }) {
       guard let label = child.label, !Self.others.contains(label) else { continue }
       let snake = label.replacing(/[A-Z]/) { "_" + $0.output.lowercased() }
-      let limit = names[label] ?? ServerLimit(rawValue: snake)
+      let limit = names[label] ?? ServerLimit.allCases.first { $0.rawValue == snake }
       #expect(limit != nil, "\(label) has no metric")
       guard let limit else { continue }
       found.insert(limit)
-      if let number = child.value as? Int { #expect(limits.numbers[limit] == number, "\(label)") }
+      if let number = child.value as? Int { #expect(numbers[limit] == number, "\(label)") }
     }
-    #expect(found == Set(limits.numbers.keys))
+    #expect(found == Set(numbers.keys))
   }
 
   @Test("the labels of what is made at the start are those that are documented")
   func made() throws {
     let factory = TestMetrics()
-    let metrics = try #require(ServerMetrics(factory, allowed: ServerLimits().numbers))
+    let metrics = try #require(ServerMetrics(factory, allowed: ServerLimits().numbers(with: DatabaseLimits())))
     metrics.callEnded("Commit", code: "OK", after: .milliseconds(1))
     metrics.sampled([:], ServerMetrics.Totals(), streams: ["Listen": 1])
     let made =

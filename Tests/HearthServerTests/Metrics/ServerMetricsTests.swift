@@ -272,7 +272,7 @@ struct ServerMetricsTests {
 
   @Test("without a metrics backend there is nothing that could count")
   func noBackend() {
-    #expect(ServerMetrics(NOOPMetricsHandler.instance, allowed: ServerLimits().numbers) == nil)
-    #expect(ServerMetrics(metrics, allowed: ServerLimits().numbers) != nil)
+    #expect(ServerMetrics(NOOPMetricsHandler.instance, allowed: ServerLimits().numbers(with: DatabaseLimits())) == nil)
+    #expect(ServerMetrics(metrics, allowed: ServerLimits().numbers(with: DatabaseLimits())) != nil)
   }
 }

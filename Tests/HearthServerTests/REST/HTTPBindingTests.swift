@@ -61,9 +61,10 @@ struct HTTPBindingTests {
     ])
   func paths(verb: String, path: String, method: String, values: [String]) throws {
     let segments = "v1/\(Self.root)/\(path)".split(separator: "/", omittingEmptySubsequences: false)
+    let paths = FirestorePaths(clear: nil, shutDown: nil)
     var found: (HTTPBinding, PathTemplate.Match)?
     for binding in bindings where binding.verb == verb && found == nil {
-      if let match = try binding.template.match(segments), match.namesDocuments { found = (binding, match) }
+      if let match = try binding.template.match(segments), paths.areNames(match) { found = (binding, match) }
     }
     let (binding, match) = try #require(found)
     #expect(binding.method == method)

@@ -18,15 +18,15 @@ struct StrictSerializabilityTests {
 
   private func withServer(_ body: (EmbeddedServer) async throws -> Void) async throws {
     let folder = TemporaryFolder()
-    var limits = ServerLimits()
+    var limits = DatabaseLimits()
     // What killed clients have locked is to be free again within the run.
-    limits.database.transactionIdleTime = .milliseconds(500)
-    limits.database.lockWait = .seconds(5)
+    limits.transactionIdleTime = .milliseconds(500)
+    limits.lockWait = .seconds(5)
     let server = try await EmbeddedServer.start(
       host: "127.0.0.1", port: 0, storage: .folder(path: folder.url.path),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) {
-      $0.limits = limits
+      $0.databaseLimits = limits
     }
     do { try await body(server) } catch {
       await server.shutdown()

@@ -9,12 +9,12 @@ import Testing
 @Suite("Suites of Google's clients", .serialized)
 enum ClientSuites {
   static func withServer(
-    limits: ServerLimits = ServerLimits(), _ body: (EmbeddedServer) async throws -> Void
+    databaseLimits: DatabaseLimits = DatabaseLimits(), _ body: (EmbeddedServer) async throws -> Void
   ) async throws {
     let server = try await EmbeddedServer.start(
       host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) {
-      $0.limits = limits
+      $0.databaseLimits = databaseLimits
     }
     do { try await body(server) } catch {
       await server.shutdown()

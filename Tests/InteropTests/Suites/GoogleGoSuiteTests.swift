@@ -49,9 +49,9 @@ extension ClientSuites {
   struct GoogleGoSuiteTests {
     @Test("all pass on a server that requires indexes", .timeLimit(.minutes(10)))
     func pass() async throws {
-      var limits = ServerLimits()
-      limits.database.requiresIndexes = true
-      try await ClientSuites.withServer(limits: limits) { server in
+      var limits = DatabaseLimits()
+      limits.requiresIndexes = true
+      try await ClientSuites.withServer(databaseLimits: limits) { server in
         let output = try await GoogleGoSuite.run(port: server.port)
         let lines = output.text.split(separator: "\n")
         let counts = SuiteCounts(

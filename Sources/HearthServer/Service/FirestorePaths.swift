@@ -1,0 +1,80 @@
+internal import HearthModel
+internal import NIOCore
+
+/// The form of Firestore's names in paths, and the few requests that Google's emulator answers beside Firestore's methods.
+struct FirestorePaths: RESTPaths {
+  /// Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
+  let clear: CallMethod?
+  /// Ends the server on `POST /shutdown`; nil if that is not allowed.
+  let shutDown: (@Sendable () -> Void)?
+
+  private static let emulatorPath = "/emulator/v1/"
+
+  func exchange(
+    for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
+  ) throws(RESTFailure) -> WebExchange? {
+    switch (request.verb, path) {
+    case ("GET", "/"), ("HEAD", "/"):
+      return .answer(.text(request.verb == "GET" ? "Ok\n" : "", headers))
+    case ("POST", "/shutdown"):
+      guard let shutDown else {
+        return .answer(
+          .error(
+            CallStatus(.permissionDenied, "The server may not be ended this way; --allow-shutdown allows it."), headers)
+        )
+      }
+      shutDown()
+      return .answer(.text("Shutting down.\n", headers))
+    case ("DELETE", let path) where path.hasPrefix(Self.emulatorPath):
+      guard let clear else {
+        return .answer(
+          .error(
+            CallStatus(
+              .permissionDenied,
+              "Databases that are kept on disk may not be cleared this way; --allow-clear allows it."), headers))
+      }
+      let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
+      return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
+    default:
+      return nil
+    }
+  }
+
+  /// Names of documents have an even number of segments below `documents`, those of collections an odd one.
+  func areNames(_ match: PathTemplate.Match) -> Bool {
+    match.variables.allSatisfy { variable in
+      !Self.isDocument(variable.pattern) || (variable.segmentCount - Self.segmentsBeforeIDs).isMultiple(of: 2)
+    }
+  }
+
+  /// `projects/p/databases/d/documents`.
+  private static let segmentsBeforeIDs = 5
+
+  /// Returns true for `projects/*/databases/*/documents/*/**`, and for the same with `documents/**`.
+  private static func isDocument(_ pattern: String) -> Bool {
+    pattern.hasSuffix("documents/*/**") || pattern.hasSuffix("documents/**")
+  }
+
+  func reasonNotServed(_ path: Substring) -> String? { UnservedCalls.reason(path: path) }
+}
+
+/// The emulator's request to delete all documents of a database, or below one of its documents.
+private struct ClearCall: CallTranscoder {
+  /// Such as `projects/p/databases/(default)/documents`.
+  let name: String
+  let headers: [(name: String, value: String)]
+
+  func request(from body: ByteBuffer) -> ByteBuffer { ByteBuffer(string: name) }
+
+  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
+
+  var head: WebResponse {
+    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
+    response.body.writeString("{}\n")
+    return response
+  }
+
+  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
+    status.code == .ok ? head : .error(status, headers)
+  }
+}
