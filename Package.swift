@@ -134,24 +134,30 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "HearthServer",
+      name: "HearthRPC",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK,
-        nioCompression, logging, metrics,
+        "HearthModel", protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, logging,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
     .target(
+      name: "HearthServer",
+      dependencies: [
+        "HearthRPC", "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging, metrics,
+      ],
+      swiftSettings: settings),
+    .target(
       name: "HearthTesting",
-      dependencies: ["Hearth", "HearthServer", "HearthWire", "HearthModel", protobuf, logging], swiftSettings: settings),
+      dependencies: ["Hearth", "HearthServer", "HearthRPC", "HearthWire", "HearthModel", protobuf, logging],
+      swiftSettings: settings),
     .target(
       name: "HearthData",
       dependencies: ["HearthTransport", "HearthModel", protobuf, logging], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments, logging,
-        metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthRPC", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments,
+        logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -193,9 +199,14 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "HearthRPCTests",
+      dependencies: ["HearthRPC", "HearthModel", "TestSupport", nioCore, nioEmbedded, nioHTTP2, nioHPACK],
+      swiftSettings: settings),
+    .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", "RawHTTP2",
+        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport",
+        "RawHTTP2",
         protobuf,
         grpcCore,
         grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
@@ -208,7 +219,8 @@ let package = Package(
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
+        "Hearth", "HearthServer", "HearthRPC", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache",
+        "HearthStore",
         "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, nioCore, nioPosix, nioSSL, jwt,
         logging, metrics, metricsTestKit, tracing, inMemoryTracing,
       ],
@@ -216,8 +228,8 @@ let package = Package(
     .testTarget(
       name: "BoundsTests",
       dependencies: [
-        "HearthCommand", "HearthServer", "HearthWire", "HearthModel", "TestSupport", "RawHTTP2", protobuf, nioCore,
-        nioPosix, nioHPACK,
+        "HearthCommand", "HearthServer", "HearthRPC", "HearthWire", "HearthModel", "TestSupport", "RawHTTP2", protobuf,
+        nioCore, nioPosix, nioHPACK,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -243,7 +255,8 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCommand", "HearthData", "HearthTransport", "HearthSync", "HearthCache",
+        "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
+        "HearthCache",
         "HearthStore", "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample",
         "ToDoExample",
         "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,

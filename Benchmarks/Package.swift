@@ -72,12 +72,17 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "HearthServer",
+      name: "HearthRPC",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK,
-        nioCompression, logging, metrics,
+        "HearthModel", protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, logging,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
+      swiftSettings: settings),
+    .target(
+      name: "HearthServer",
+      dependencies: [
+        "HearthRPC", "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging, metrics,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],

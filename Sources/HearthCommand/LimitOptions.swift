@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HearthRPC
 internal import HearthServer
 
 /// The limits of `hearth serve`, with the defaults of `ServerLimits` and `DatabaseLimits`.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import HearthRPC
 internal import HearthServer
 internal import Logging
 internal import Metrics

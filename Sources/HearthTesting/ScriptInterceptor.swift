@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import HearthServer
 internal import HearthWire
 internal import SwiftProtobuf

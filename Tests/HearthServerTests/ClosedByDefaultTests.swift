@@ -8,6 +8,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("A server is closed to the outside by default")

@@ -3,6 +3,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2
 import GRPCProtobuf
 import HearthModel
+import HearthRPC
 import HearthServer
 import HearthTransport
 import HearthWire

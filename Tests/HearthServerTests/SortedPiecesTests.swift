@@ -4,6 +4,7 @@ import MetricsTestKit
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// Results that no index gives in their order.

@@ -7,6 +7,7 @@ import NIOCore
 import SwiftProtobuf
 import Synchronization
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// A database without a server around it, and a listen session on it whose messages are kept.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Hearth
+@testable import HearthRPC
 @testable import HearthServer
 
 /// A write is sent with the identity that made it, and with no other one.

@@ -1,3 +1,4 @@
+internal import HearthRPC
 internal import HearthServer
 internal import NIOCore
 internal import NIOHTTP1

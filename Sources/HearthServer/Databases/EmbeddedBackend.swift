@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthRPC
 internal import HearthStore
 internal import Logging
 internal import Synchronization

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthRPC
 internal import Logging
 
 /// The file `firestore.indexes.json`, which declares the indexes of all databases of a server.

@@ -1,3 +1,5 @@
+internal import HearthRPC
+
 /// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
 package struct DatabaseLimits: Sendable, Hashable {
   /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody

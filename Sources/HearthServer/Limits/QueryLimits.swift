@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// Checks a query as production does before it runs it (Firestore documentation, "Query limitations").
 enum QueryLimits {

@@ -1,3 +1,5 @@
+internal import HearthRPC
+
 /// The limits of databases.
 extension ServerLimit {
   static let databases = ServerLimit(rawValue: "databases")

@@ -1,3 +1,4 @@
+internal import HearthRPC
 internal import Metrics
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// The parts of requests whose number is limited. They are counted on the bytes of a request, before a message is made of it.
 enum CountedPart: Int, CaseIterable, Sendable {

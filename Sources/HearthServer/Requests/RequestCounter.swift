@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import NIOCore
 
 /// Counts what a request holds, on its bytes.

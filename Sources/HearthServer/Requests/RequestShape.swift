@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// The places of the parts of requests that are counted, found in the definitions of the protocol's messages.
 struct RequestShape: Sendable {

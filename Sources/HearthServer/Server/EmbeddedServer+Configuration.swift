@@ -1,3 +1,4 @@
+package import HearthRPC
 package import Metrics
 
 extension EmbeddedServer {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthRPC
 package import Logging
 internal import NIOCore
 

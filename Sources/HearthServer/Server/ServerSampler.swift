@@ -1,3 +1,5 @@
+internal import HearthRPC
+
 /// Looks up what of a server's limits is in use, and reports it.
 ///
 /// That costs a lock of each database and of each open stream, once for each report; calls pay nothing for it.

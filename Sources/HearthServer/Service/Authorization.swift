@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthRPC
 
 /// Checks the `authorization` header of every call.
 ///

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import NIOCore
 
 /// The form of Firestore's names in paths, and the few requests that Google's emulator answers beside Firestore's methods.

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import HearthWire
 
 extension HostedDatabase {

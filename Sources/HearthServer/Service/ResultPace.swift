@@ -1,3 +1,5 @@
+internal import HearthRPC
+
 /// Lets short calls have the processors while a long result is sent: as long as other calls are served beside it, the stream rests
 /// after each piece for as long as the piece took.
 ///

@@ -1,3 +1,4 @@
+internal import HearthRPC
 internal import HearthStore
 internal import Logging
 

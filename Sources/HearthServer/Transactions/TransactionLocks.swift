@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import Synchronization
 
 /// The locks of a database's transactions: lets calls wait as ``LockTable`` decides.

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import HearthModel
+internal import HearthRPC
 internal import NIOCore
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 internal import NIOCore
 
 /// Brings one target of a listen stream to a version, piece by piece: each is read when the client has taken the one before, and given up when
@@ -72,7 +73,7 @@ struct TargetTransfer {
     if !isContentNew {
       let message = SharedDocument(document).message(
         updated: [], removed: [target.id], isContentNew: false, in: database.id)
-      MessageAssembler.write(message, count: message.count, to: &frames)
+      MessageAssembler.write(message, to: &frames)
     } else if document.isFound {
       removals.write(document, to: &frames)
     } else {
@@ -84,7 +85,7 @@ struct TargetTransfer {
   private mutating func delete(_ document: Document) {
     let missing = Document.missing(document.key, version: version)
     let message = SharedDocument.message(ofMissing: missing, to: target.id, in: database.id)
-    MessageAssembler.write(message, count: message.count, to: &frames)
+    MessageAssembler.write(message, to: &frames)
   }
 
   // MARK: - Results

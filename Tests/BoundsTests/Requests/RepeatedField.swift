@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import SwiftProtobuf
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// A repeated field that a request of `google.firestore.v1.Firestore` can hold, found in the definitions of the protocol.

@@ -2,6 +2,7 @@ import HearthModel
 import NIOCore
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("The count of what a request holds")

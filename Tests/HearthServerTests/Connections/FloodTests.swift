@@ -1,4 +1,5 @@
 import HearthModel
+import HearthRPC
 import HearthServer
 import HearthWire
 import NIOCore

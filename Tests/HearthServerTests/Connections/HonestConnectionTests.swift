@@ -1,5 +1,6 @@
 import Foundation
 import HearthModel
+import HearthRPC
 import HearthServer
 import HearthWire
 import NIOCore

@@ -3,6 +3,7 @@ import NIOEmbedded
 import RawHTTP2
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// The order in which a server ends. NIO stops the process when a connection or a stream is opened that nothing takes any more.

@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Streams that wait for the window of their connection", .timeLimit(.minutes(5)))

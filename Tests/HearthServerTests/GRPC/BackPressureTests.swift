@@ -7,6 +7,7 @@ import RawHTTP2
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Clients that are slower than the server")

@@ -7,6 +7,7 @@ import SwiftProtobuf
 import Synchronization
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Brief calls")

@@ -5,6 +5,7 @@ import NIOCore
 import SwiftProtobuf
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Messages with a document, written in one piece")

@@ -4,6 +4,7 @@ import RawHTTP2
 import SwiftProtobuf
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Responses that are encoded once for several streams")

@@ -10,6 +10,7 @@ import SwiftProtobuf
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Requests in progress", .timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("The pace of long results")

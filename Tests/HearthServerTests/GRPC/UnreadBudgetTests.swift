@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("What is held for clients that do not read", .timeLimit(.minutes(5)))

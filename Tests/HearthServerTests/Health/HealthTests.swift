@@ -2,6 +2,7 @@ import GRPCCore
 import HearthModel
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// Passes the bytes of messages on as they are.

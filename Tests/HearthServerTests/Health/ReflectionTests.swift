@@ -4,6 +4,7 @@ import SwiftProtobuf
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Reflection")

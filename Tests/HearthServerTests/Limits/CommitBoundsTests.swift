@@ -65,7 +65,7 @@ struct CommitBoundsTests {
   func rewritten() async throws {
     let metrics = TestMetrics()
     let limits = Self.limits { $0.rewrittenBytesPerCommit = 1 << 20 }
-    try await ServerFixture.withServer(limits: limits, metrics: metrics) { fixture in
+    try await ServerFixture.withServer(databaseLimits: limits, metrics: metrics) { fixture in
       let document = key("c/large")
       try await fixture.commit([.set(document, ["text": .string(String(repeating: "x", count: 100_000))])])
       func merges(_ count: Int) -> [Mutation] {
@@ -91,7 +91,7 @@ struct CommitBoundsTests {
   @Test("the other limits of what a request holds can be set, too")
   func others() async throws {
     let limits = Self.limits { ($0.documentsPerRequest, $0.fieldsPerMask, $0.queryComponents) = (2, 2, 2) }
-    try await ServerFixture.withServer(limits: limits) { fixture in
+    try await ServerFixture.withServer(databaseLimits: limits) { fixture in
       func get(_ names: [String], mask: [String]) async -> String? {
         await failure {
           try await fixture.list(

@@ -7,6 +7,7 @@ import SwiftProtobuf
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("The encoding of stored documents", .timeLimit(.minutes(3)))

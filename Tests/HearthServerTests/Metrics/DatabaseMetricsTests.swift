@@ -4,6 +4,7 @@ import MetricsTestKit
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// What databases report to a metrics backend.

@@ -3,6 +3,7 @@ import Metrics
 import MetricsTestKit
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// The metrics of the server against the section "Limits and metrics" of docs/server.md.

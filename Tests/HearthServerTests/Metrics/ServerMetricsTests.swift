@@ -8,6 +8,7 @@ import RawHTTP2
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// What a server reports to a metrics backend. The backend is given to the server: to bootstrap one would be for all tests.

@@ -4,6 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Connections of HTTP/1")

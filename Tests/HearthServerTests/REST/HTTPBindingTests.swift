@@ -2,6 +2,7 @@ import HearthModel
 import SwiftProtobuf
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("HTTP bindings")

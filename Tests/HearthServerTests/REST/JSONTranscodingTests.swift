@@ -5,6 +5,7 @@ import SwiftProtobuf
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("JSON of protocol buffers")

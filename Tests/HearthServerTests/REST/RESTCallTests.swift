@@ -6,6 +6,7 @@ import RawHTTP2
 import TestSupport
 import Testing
 
+@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Calls over REST")

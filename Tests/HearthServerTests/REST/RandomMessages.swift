@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import TestSupport
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// Makes messages on the wire in the form of usual encoders: fields in order, values that are the default left out.

@@ -1,6 +1,7 @@
 import Logging
 import SwiftProtobuf
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// The embedded server, whose answers a test changes on their way.

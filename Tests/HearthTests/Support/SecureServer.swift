@@ -7,6 +7,7 @@ import NIOSSL
 import Synchronization
 import TestSupport
 
+@testable import HearthRPC
 @testable import HearthServer
 
 /// The embedded server behind TLS, with a certificate of the tests' own authority and a check of every call's headers.

@@ -1,0 +1,238 @@
+internal import HearthModel
+package import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Carries out the calls of all connections of a server.
+package final class CallServer: Sendable {
+  /// Refuses a call by throwing, before anything of it is carried out.
+  package typealias Check = @Sendable (CallMetadata) throws -> Void
+
+  /// Returns the text that says why nothing is served at a path; nil for a path that is not known.
+  package typealias Unserved = @Sendable (_ path: String) -> String?
+
+  /// What is found at a path. Other protocols than gRPC get a case here.
+  enum Route {
+    case call(CallMethod)
+    /// The answer is this status of gRPC.
+    case refused(CallStatus)
+  }
+
+  package let load: ServerLoad
+  var limits: ServerLimits { load.limits }
+  let logger: Logger
+  /// Answers requests that are no calls of gRPC; nil if nothing does.
+  let web: (any WebService)?
+  private let methods: [String: CallMethod]
+  private let check: Check
+  private let unserved: Unserved
+  private let interceptor: (any CallInterceptor)?
+  private let streams = Mutex(Streams())
+  /// The methods whose requests are a stream.
+  private let streamingMethods: [String]
+
+  /// The calls that go on until the client or the server ends them.
+  private struct Streams {
+    var isEnding = false
+    var calls: [ObjectIdentifier: ServerCall] = [:]
+  }
+
+  /// - Parameters:
+  ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
+  ///   - web: Answers requests that are no calls of gRPC.
+  ///   - unserved: Is asked about paths that no service has.
+  package init(
+    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits,
+    metrics: (any CallMetrics)? = nil, check: @escaping Check, unserved: @escaping Unserved = { _ in nil },
+    interceptor: (any CallInterceptor)?, logger: Logger
+  ) {
+    let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }
+    methods = Dictionary(paths) { first, _ in first }
+    streamingMethods = methods.values.filter { $0.kind == .requestStream }.map(\.name)
+    self.web = web
+    load = ServerLoad(limits: limits, metrics: metrics)
+    self.check = check
+    self.unserved = unserved
+    self.interceptor = interceptor
+    self.logger = logger
+  }
+
+  func route(_ path: String) -> Route {
+    if let method = methods[path] { return .call(method) }
+    if let reason = unserved(path) { return .refused(CallStatus(.unimplemented, reason)) }
+    let name = path.drop { $0 == "/" }.replacing("/", with: ".")
+    return .refused(CallStatus(describing: CallStatus(.unimplemented, "\(name.prefix(200)) is not served.")))
+  }
+
+  /// Runs a call in a task of its own. ``ServerLoad/callBegan()`` was called for it.
+  ///
+  /// - Parameters:
+  ///   - message: The request of a call with one; nil in streams.
+  ///   - executor: The event loop on which this is called, if brief calls may run there.
+  func run(_ call: ServerCall, _ message: ByteBuffer?, on executor: EventLoopTaskExecutor? = nil) {
+    if call.method.kind == .requestStream { add(call) }
+    let begin = load.metrics.map { metrics in
+      if let message { metrics.requestReceived(bytes: message.readableBytes) }
+      return ContinuousClock.now
+    }
+    if let message, let refusal = refusal(of: message, call) {
+      if begin != nil { load.metrics?.callEnded(call.method.name, code: "\(refusal.code)", after: .zero) }
+      call.finish(refusal)
+      return load.callEnded()
+    }
+    let isBrief = isBrief(call, message)
+    // Not kept by the task, so that it goes when a message was made of it.
+    if let message { call.keepRequest(message) }
+    let task = start(isBrief ? executor : nil) { [self] in
+      let status = await perform(call)
+      if let begin {
+        load.metrics?.callEnded(call.method.name, code: "\(status.code)", after: .now - begin)
+      }
+      call.requestEnded()
+      call.finish(status)
+      if call.method.kind == .requestStream { remove(call) }
+      load.callEnded()
+    }
+    call.runs(in: task)
+  }
+
+  /// - Returns: The status of a call with one request that has no room beside the requests in progress.
+  private func refusal(of message: ByteBuffer, _ call: ServerCall) -> CallStatus? {
+    do throws(CallStatus) {
+      try call.requestBegins(message, isBody: call.transcoder != nil)
+      return nil
+    } catch {
+      return failure(error, of: call)
+    }
+  }
+
+  /// Larger requests take longer to read than two changes of thread.
+  private static let briefBytes = 4 << 10
+
+  private func isBrief(_ call: ServerCall, _ message: ByteBuffer?) -> Bool {
+    call.method.isBrief && interceptor == nil && call.transcoder == nil
+      && message?.readableBytes ?? .max <= Self.briefBytes
+  }
+
+  /// - Parameter executor: Where all of the task runs, beginning now; nil for the pool.
+  private func start(
+    _ executor: EventLoopTaskExecutor?, _ operation: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    if let executor, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      return Task.immediate(executorPreference: executor, operation: operation)
+    }
+    return Task(operation: operation)
+  }
+
+  private func perform(_ call: ServerCall) async -> CallStatus {
+    do {
+      try check(call.metadata)
+      if let transcoder = call.transcoder {
+        let request = try transcoder.request(from: call.takeRequest())
+        try call.requestBegins(request, isBody: false)
+        call.keepRequest(request)
+      }
+      if let interceptor, call.method.isIntercepted {
+        try await performTapped(call, by: interceptor)
+      } else {
+        try await call.method.run(call, nil)
+      }
+      return .ok
+    } catch {
+      return failure(call.cause ?? error, of: call)
+    }
+  }
+
+  private func failure(_ error: any Error, of call: ServerCall) -> CallStatus {
+    let status = CallStatus(describing: error)
+    let level: Logger.Level = status.code == .dataLoss || status.code == .internal ? .error : .debug
+    logger.log(
+      level: level, "call failed",
+      metadata: [
+        "method": .escaped(call.method.name), "code": "\(status.code)", "message": .escaped(status.message),
+      ])
+    return status
+  }
+
+  // MARK: - Streams
+
+  private func add(_ call: ServerCall) {
+    let isEnding = streams.withLock { streams in
+      if !streams.isEnding { streams.calls[ObjectIdentifier(call)] = call }
+      return streams.isEnding
+    }
+    if isEnding { call.stop(Self.shuttingDown) }
+  }
+
+  private func remove(_ call: ServerCall) {
+    streams.withLock { _ = $0.calls.removeValue(forKey: ObjectIdentifier(call)) }
+  }
+
+  /// The open streams by method, and the bytes that wait in the one with the most.
+  package func streamUse() -> (open: [String: Int], greatestQueuedBytes: Int) {
+    let calls = streams.withLock { Array($0.calls.values) }
+    var open = Dictionary(streamingMethods.map { ($0, 0) }) { first, _ in first }
+    for call in calls { open[call.method.name, default: 0] += 1 }
+    return (open, calls.map(\.queuedBytes).max() ?? 0)
+  }
+
+  /// Ends all streams, and those that begin from now on, with UNAVAILABLE, so that clients retry.
+  package func endStreams() {
+    let calls = streams.withLock { streams in
+      streams.isEnding = true
+      defer { streams.calls = [:] }
+      return Array(streams.calls.values)
+    }
+    for call in calls { call.stop(Self.shuttingDown) }
+  }
+
+  private static let shuttingDown = CallStatus(.unavailable, "the server is shutting down")
+
+  /// Posts ``ServerCall/Signals/refresh`` to each stream of a method once in every interval, until the task is cancelled. A part of the
+  /// streams gets it at a time, so that they do not all work at once.
+  package func refreshStreams(of method: String, every interval: Duration) async {
+    let parts = 16
+    var part = 0
+    while (try? await Task.sleep(for: interval / parts)) != nil {
+      let calls = streams.withLock { streams in
+        streams.calls.values.filter { $0.method.name == method && Self.part($0, of: parts) == part }
+      }
+      for call in calls { call.post(.refresh) }
+      part = (part + 1) % parts
+    }
+  }
+
+  private static func part(_ call: ServerCall, of count: Int) -> Int {
+    Int(UInt(bitPattern: ObjectIdentifier(call).hashValue) % UInt(count))
+  }
+}
+
+// MARK: - Interception
+
+extension CallServer {
+  private func performTapped(
+    _ call: ServerCall, by interceptor: any CallInterceptor
+  ) async throws {
+    guard let tap = try await interceptor.began(InterceptedCall(call: call)) else {
+      return try await call.method.run(call, nil)
+    }
+    defer { tap.ended() }
+    guard call.method.kind == .requestStream else { return try await call.method.run(call, tap) }
+    // In a task of its own: a request that is kept waiting does not hold up signals.
+    let requests = call.divertRequests()
+    let pump = Task {
+      do {
+        for await bytes in requests {
+          // What the tap makes of a request must not overtake the answers to those before: an error ends the call.
+          await call.untilIdle()
+          if try await tap.request(call.method.decode(bytes)) { call.deliver(bytes, passingIntake: true) }
+        }
+        call.deliverEnd(passingIntake: true)
+      } catch {
+        call.stop(CallStatus(describing: error))
+      }
+    }
+    defer { pump.cancel() }
+    try await call.method.run(call, tap)
+  }
+}

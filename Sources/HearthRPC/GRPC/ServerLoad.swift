@@ -1,0 +1,115 @@
+internal import HearthModel
+internal import Synchronization
+
+/// What all connections of a server have in common: the calls in progress and the bytes that they hold.
+package final class ServerLoad: Sendable {
+  private struct Calls {
+    var count = 0
+    var whenIdle: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let limits: ServerLimits
+  /// Nil if the program has no metrics backend.
+  let metrics: (any CallMetrics)?
+  package let requests: RequestBudget
+  package let unread: UnreadBudget
+  private let calls = Mutex(Calls())
+  private let received = Atomic(0)
+  private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
+  private let refused = Atomic(0)
+  private let ended = Atomic(0)
+
+  init(limits: ServerLimits, metrics: (any CallMetrics)? = nil) {
+    self.limits = limits
+    self.metrics = metrics
+    requests = RequestBudget(limits: limits)
+    unread = UnreadBudget(limits: limits)
+  }
+
+  // MARK: - Calls
+
+  package var callCount: Int { calls.withLock { $0.count } }
+
+  /// Calls that have ended since the server's start.
+  package var endedCalls: Int { ended.load(ordering: .relaxed) }
+
+  /// Connections that were refused because there were too many.
+  package var refusedConnections: Int { refused.load(ordering: .relaxed) }
+
+  func connectionRefused() {
+    refused.add(1, ordering: .relaxed)
+    metrics?.exceeded(.connections)
+  }
+
+  /// - Returns: false if there are as many calls as may be.
+  func callBegan() -> Bool {
+    let isAllowed = calls.withLock { calls in
+      guard calls.count < limits.calls else { return false }
+      calls.count += 1
+      return true
+    }
+    if !isAllowed { metrics?.exceeded(.calls) }
+    return isAllowed
+  }
+
+  func callEnded() {
+    ended.add(1, ordering: .relaxed)
+    let waiting = calls.withLock { calls in
+      calls.count -= 1
+      guard calls.count == 0 else { return [CheckedContinuation<Void, Never>]() }
+      defer { calls.whenIdle = [] }
+      return calls.whenIdle
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Returns when no call is in progress.
+  package func untilIdle() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = calls.withLock { calls in
+        if calls.count > 0 { calls.whenIdle.append(continuation) }
+        return calls.count == 0
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  // MARK: - Bytes to clients
+
+  /// Responses of all calls that wait for flow control.
+  var queuedBytes: Int { unread.calls.reduce(0) { $0 + $1.queuedBytes } }
+
+  /// Something that produces bytes of a stream has to wait.
+  func writerWaits() {
+    metrics?.exceeded(unread.isShared ? .queuedBytes : .queuedBytesPerStream)
+  }
+
+  // MARK: - Bytes from clients
+
+  package var receivedBytes: Int { received.load(ordering: .relaxed) }
+
+  /// Notes the bytes of a call that were received and not handled.
+  ///
+  /// - Returns: The calls to end, those with the most bytes first, because all together exceed the limit. They do not count any more.
+  func note(received count: Int, of call: ServerCall) -> [ServerCall] {
+    holders.withLock { holders in
+      let id = ObjectIdentifier(call)
+      let change = count - (holders[id]?.bytes ?? 0)
+      guard change != 0 else { return [] }
+      holders[id] = count == 0 ? nil : (call, count)
+      var total = received.add(change, ordering: .relaxed).newValue
+      guard change > 0, total > limits.receivedBytes else { return [] }
+      // An eighth more than need be: otherwise the search would be repeated with each frame.
+      let wanted = limits.receivedBytes - limits.receivedBytes / 8
+      var ended: [ServerCall] = []
+      for (id, holder) in holders.sorted(by: { $0.value.bytes > $1.value.bytes }) {
+        guard total > wanted else { break }
+        holders[id] = nil
+        total -= holder.bytes
+        received.subtract(holder.bytes, ordering: .relaxed)
+        ended.append(holder.call)
+      }
+      return ended
+    }
+  }
+}

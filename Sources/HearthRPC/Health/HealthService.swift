@@ -1,0 +1,79 @@
+internal import HearthModel
+internal import NIOCore
+
+/// `grpc.health.v1.Health` (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
+///
+/// The server as a whole (the empty name) and its services are SERVING until the server begins to shut down, and NOT_SERVING from then on.
+package struct HealthService: Sendable {
+  package static let name = "grpc.health.v1.Health"
+
+  /// `HealthCheckResponse.ServingStatus`.
+  private enum Status: Int64 {
+    case serving = 1
+    case notServing = 2
+    case serviceUnknown = 3
+  }
+
+  private let services: [String]
+  private let stopping: ShutdownSignal
+
+  package init(services: [String], stopping: ShutdownSignal) {
+    self.services = ["", Self.name] + services
+    self.stopping = stopping
+  }
+
+  package var methods: [CallMethod] {
+    [.encoded("Check", .oneRequest, check), .encoded("List", .oneRequest, list), .encoded("Watch", .oneRequest, watch)]
+  }
+
+  private var present: Status { stopping.isTriggered ? .notServing : .serving }
+
+  private func check(_ call: ServerCall, _ message: ByteBuffer) async throws {
+    let service = try Self.service(message)
+    guard services.contains(service) else {
+      throw StatusError(code: .notFound, message: "The service \"\(service)\" is not served.")
+    }
+    try await call.send(Self.response(present), isHeldBack: true)
+  }
+
+  private func list(_ call: ServerCall, _ message: ByteBuffer) async throws {
+    var response = WireWriter()
+    for service in services {
+      response.writeMessage(field: 1) { entry in
+        entry.writeString(service, field: 1)
+        entry.writeBytes(Self.response(present), field: 2)
+      }
+    }
+    try await call.send(response.bytes, isHeldBack: true)
+  }
+
+  /// Sends the status now and when it changes.
+  private func watch(_ call: ServerCall, _ message: ByteBuffer) async throws {
+    let isKnown = services.contains(try Self.service(message))
+    try await call.send(Self.response(isKnown ? present : .serviceUnknown), isHeldBack: false)
+    await stopping.wait()
+    if isKnown { try await call.send(Self.response(.notServing), isHeldBack: false) }
+    throw StatusError(code: .unavailable, message: "the server is shutting down")
+  }
+
+  /// `HealthCheckRequest.service`.
+  private static func service(_ message: ByteBuffer) throws -> String {
+    try message.withUnsafeReadableBytes { bytes in
+      var (reader, service) = (WireReader(bytes), "")
+      while let tag = try reader.readTag("HealthCheckRequest") {
+        if tag == WireTag(field: 1, type: .lengthDelimited) {
+          service = try reader.readString("HealthCheckRequest.service")
+        } else {
+          try reader.skip(tag, "HealthCheckRequest")
+        }
+      }
+      return service
+    }
+  }
+
+  private static func response(_ status: Status) -> [UInt8] {
+    var writer = WireWriter()
+    writer.writeVarint(status.rawValue, field: 1)
+    return writer.bytes
+  }
+}
