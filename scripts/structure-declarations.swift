@@ -19,8 +19,6 @@ struct Declaration {
   var isStored = false
   /// True within the body of a function or a property.
   var isLocal = false
-  /// The tokens of the body in braces.
-  var body: Range<Int> = 0..<0
 
   var path: [Substring] { scope + [name] }
   var isPrivate: Bool { modifiers.contains("private") || modifiers.contains("fileprivate") }
@@ -53,7 +51,7 @@ struct DeclarationReader {
     "required",
     "set", "unsafe", "dynamic", "isolated",
   ]
-  /// The keywords behind which a function named by the next token cannot be declared: `enum class`, `case func`.
+  /// Before one of these, `class` is a modifier.
   private static let declarationKeywords = typeKeywords.union(["func", "var", "let", "case", "extension", "typealias"])
 
   private(set) var declarations: [Declaration] = []
@@ -65,15 +63,14 @@ struct DeclarationReader {
   private struct Scope {
     enum Content: Equatable { case members(isProtocol: Bool, isEnum: Bool), code }
     let content: Content
+    /// The types around it.
     let names: [Substring]
-    let declaration: Int?
-    let start: Int
   }
 
   private let tokens: [Token]
   private var scopes: [Scope] = []
   /// What the next brace at this depth of parentheses is the body of.
-  private var pending: (scope: Scope.Content, names: [Substring], declaration: Int, depth: Int)?
+  private var pending: (scope: Scope.Content, names: [Substring], depth: Int)?
   private var parentheses = 0
   private var path: [Substring] = []
   private var commentsBeforeDeclaration: [Int] = []
@@ -103,8 +100,8 @@ struct DeclarationReader {
     switch token.text {
     case "(", "[": parentheses += 1
     case ")", "]": parentheses -= 1
-    case "{": openBrace(at: index)
-    case "}": closeBrace(at: index)
+    case "{": openBrace()
+    case "}": closeBrace()
     case "import" where isAmongMembers: readImport(after: index)
     case "extension" where isAmongMembers: declareExtension(after: index)
     case "typealias", "associatedtype": declareAlias(at: index)
@@ -133,21 +130,20 @@ struct DeclarationReader {
 
   // MARK: - Braces
 
-  private mutating func openBrace(at index: Int) {
+  private mutating func openBrace() {
     if let pending, pending.depth == parentheses {
-      scopes.append(Scope(content: pending.scope, names: path, declaration: pending.declaration, start: index + 1))
+      scopes.append(Scope(content: pending.scope, names: path))
       path = pending.names
       self.pending = nil
     } else {
-      scopes.append(Scope(content: .code, names: path, declaration: nil, start: index + 1))
+      scopes.append(Scope(content: .code, names: path))
     }
   }
 
-  private mutating func closeBrace(at index: Int) {
+  private mutating func closeBrace() {
     guard let scope = scopes.popLast() else { return }
     path = scope.names
     pending = nil
-    if let declaration = scope.declaration { declarations[declaration].body = scope.start..<index }
   }
 
   // MARK: - Declarations
@@ -191,7 +187,7 @@ struct DeclarationReader {
     hideGenericParameters(after: index + 1)
     let content = Scope.Content.members(
       isProtocol: tokens[index].text == "protocol", isEnum: tokens[index].text == "enum")
-    pending = (content, declaration.path, declarations.count - 1, parentheses)
+    pending = (content, declaration.path, parentheses)
   }
 
   private mutating func declareExtension(after index: Int) {
@@ -205,7 +201,7 @@ struct DeclarationReader {
       kind: .extensionOfType, name: names[names.count - 1], scope: Array(names.dropLast()), line: tokens[index].line)
     declaration.inherited = inheritedTypes(after: last)
     add(declaration)
-    pending = (.members(isProtocol: false, isEnum: false), names, declarations.count - 1, parentheses)
+    pending = (.members(isProtocol: false, isEnum: false), names, parentheses)
   }
 
   /// The names between a colon and the brace or `where`, with what is nested in them.
@@ -242,7 +238,7 @@ struct DeclarationReader {
     add(declaration)
     hideGenericParameters(after: name)
     if scopes.last?.content != .members(isProtocol: true, isEnum: false) {
-      pending = (.code, path, declarations.count - 1, parentheses)
+      pending = (.code, path, parentheses)
     }
   }
 
@@ -295,7 +291,7 @@ struct DeclarationReader {
       let end = endOfType(after: name)
       declaration.isStored = !isProtocol && isStored(at: end)
       add(declaration)
-      if text(end) == "{" { pending = (.code, path, declarations.count - 1, parentheses) }
+      if text(end) == "{" { pending = (.code, path, parentheses) }
       guard text(end) == ",", !tokens[end].startsLine else { return }
       name = end + 1
     }

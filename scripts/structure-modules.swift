@@ -6,7 +6,8 @@ import Foundation
 struct SourceFile {
   let path: String
   let lineCount: Int
-  let tokens: [Token]
+  /// All identifiers.
+  let words: Set<Substring>
   let declarations: [Declaration]
   let comments: [PlacedComment]
   let imports: Set<Substring>
@@ -21,7 +22,7 @@ struct SourceFile {
     lineCount = text.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
     let tokenizer = Tokenizer(text)
     let reader = DeclarationReader(tokens: tokenizer.tokens, comments: tokenizer.comments)
-    tokens = tokenizer.tokens
+    words = Set(tokenizer.tokens.map(\.text))
     (declarations, comments) = (reader.declarations, reader.comments)
     (imports, uses) = (reader.imports, reader.uses)
     let types = declarations.filter { $0.kind == .type || $0.kind == .alias }
@@ -37,8 +38,6 @@ struct SourceFile {
     let parts = path.split(separator: "/")
     return parts.count > 1 ? parts[0] : "."
   }
-
-  var words: Set<Substring> { Set(tokens.map(\.text)) }
 }
 
 /// All Swift files below a folder, without generated ones and those of builds.
