@@ -19,7 +19,7 @@ extension CacheFile {
     let copy = "\(files.merged)-\(name)"
     try files.remove(copy)
     defer { try? files.remove(copy) }
-    try log.copyDatabase(to: copy, includesLastCommit: false)
+    try log.copyDatabase(to: copy, includesUnfinished: false)
     let complete = SalvagedOutbox(reading: copy, databaseID: databaseID)
     return complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) ? nil : log.reason
   }

@@ -71,21 +71,33 @@ package struct DatabaseLog: Sendable {
   private static func read(_ database: String) -> DatabaseLog? {
     guard let file = FileHandle(forReadingAtPath: path(of: database)) else { return nil }
     defer { try? file.close() }
-    guard let bytes = try? file.read(upToCount: Header.bytes), var header = Header(Array(bytes)) else { return nil }
+    guard let bytes = try? file.read(upToCount: Header.bytes), let header = Header(Array(bytes)) else { return nil }
+    // A damaged header may be wrong about the order of bytes, too.
+    for isBigEndian in header.isSound ? [header.isBigEndian] : [false, true] {
+      let scan = scan(file, header, isBigEndian: isBigEndian)
+      guard let damagedFrame = scan.damagedFrame, scan.commitsBehind > 0 else { continue }
+      return DatabaseLog(database: database, scan, damagedFrame: damagedFrame)
+    }
+    return nil
+  }
+
+  private static func scan(_ file: FileHandle, _ header: Header, isBigEndian: Bool) -> Scan {
+    var header = header
+    header.isBigEndian = isBigEndian
     var scan = Scan()
     if !header.isSound { scan.damagedFrame = 0 }
     var number = 0
+    try? file.seek(toOffset: UInt64(Header.bytes))
     while let bytes = try? file.read(upToCount: Frame.bytes), bytes.count == Frame.bytes {
       number += 1
       let frame = Frame(Array(bytes))
-      if number == 1, !header.isSound { header.salts = frame.salts }
+      if number == 1, !header.isSound { header.mend(before: frame) }
       let isOfThisUse = frame.salts == header.salts
       let isSound = isOfThisUse && frame.isSound(behind: header)
       header.checksum = frame.checksum
       scan.note(frame, number, isSound: isSound)
     }
-    guard let damagedFrame = scan.damagedFrame, scan.commitsBehind > 0 else { return nil }
-    return DatabaseLog(database: database, scan, damagedFrame: damagedFrame)
+    return scan
   }
 
   /// The header of the file, with the checksum that the next frame goes on from.
@@ -96,8 +108,10 @@ package struct DatabaseLog: Sendable {
 
     var salts: [UInt8]
     var checksum: Checksum
-    let isBigEndian: Bool
+    var isBigEndian: Bool
     let isSound: Bool
+    /// What the checksum is of.
+    private let content: [UInt8]
 
     /// - Returns: Nil for a log of pages of another size.
     init?(_ bytes: [UInt8]) {
@@ -106,10 +120,15 @@ package struct DatabaseLog: Sendable {
       isBigEndian = magic == Self.magic | 1
       salts = Array(bytes[16..<24])
       checksum = Checksum(bytes[24..<32])
-      var expected = Checksum()
-      expected.add(bytes[0..<24], isBigEndian: isBigEndian)
-      isSound = magic & ~1 == Self.magic && expected == checksum
+      content = Array(bytes[0..<24])
+      isSound = magic & ~1 == Self.magic && Checksum(of: content, isBigEndian: isBigEndian) == checksum
       guard !isSound || Checksum.number(bytes[8..<12]) == DatabasePages.pageBytes else { return nil }
+    }
+
+    /// Takes over what the first frame shows of a damaged header.
+    mutating func mend(before frame: Frame) {
+      salts = frame.salts
+      if !frame.isSound(behind: self) { checksum = Checksum(of: content, isBigEndian: isBigEndian) }
     }
 
     static func place(ofPageIn frame: Int) -> UInt64 { UInt64(bytes + (frame - 1) * Frame.bytes + Frame.headerBytes) }
@@ -141,7 +160,9 @@ package struct DatabaseLog: Sendable {
     private var first: UInt32 = 0
     private var second: UInt32 = 0
 
-    init() {}
+    init(of bytes: [UInt8], isBigEndian: Bool) {
+      add(bytes[...], isBigEndian: isBigEndian)
+    }
 
     init(_ bytes: ArraySlice<UInt8>) {
       first = Self.number(bytes.prefix(4))
@@ -170,10 +191,11 @@ package struct DatabaseLog: Sendable {
   /// Copies the database with the sound pages of the log in their places. The copy has no log; pages that only the damaged frames held are
   /// older in it than the others.
   ///
-  /// - Parameter includesLastCommit: False to leave out the last commit, which may never have been finished.
+  /// - Parameter includesUnfinished: False to leave out the last commit if it may never have been finished.
   /// - Throws: ``StoreError`` `io`.
-  package func copyDatabase(to copy: String, includesLastCommit: Bool = true) throws(StoreError) {
-    let pages = includesLastCommit ? pages : pagesBeforeLastCommit
+  package func copyDatabase(to copy: String, includesUnfinished: Bool = true) throws(StoreError) {
+    // A header that is damaged was sound: it is on the disk before any frame.
+    let pages = includesUnfinished || damagedFrame == 0 ? pages : pagesBeforeLastCommit
     do {
       try FileManager.default.copyItem(atPath: database, toPath: copy)
       let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: Self.path(of: database)))

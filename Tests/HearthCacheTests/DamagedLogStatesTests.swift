@@ -1,0 +1,86 @@
+import Foundation
+import HearthModel
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import HearthCache
+
+/// The state of a cache is the one before the damage in its log, or the outbox is saved from what lies behind.
+@Suite("The state behind a damaged write-ahead log")
+struct DamagedLogStatesTests {
+  private static let headerBytes = 32
+  private static let frameBytes = 24 + PageDamage.pageBytes
+
+  /// The files of a client that was killed.
+  private struct Killed {
+    var main: Data
+    var log: Data
+
+    init(_ folder: TemporaryFolder) throws {
+      main = try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
+      log = try Data(contentsOf: Self.log(folder))
+    }
+
+    private static func log(_ folder: TemporaryFolder) -> URL {
+      URL(fileURLWithPath: folder.file(CacheFile.fileName + "-wal"))
+    }
+
+    /// Puts the files into a folder of their own.
+    func place() throws -> TemporaryFolder {
+      let folder = TemporaryFolder()
+      try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+      try main.write(to: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
+      try log.write(to: Self.log(folder))
+      return folder
+    }
+  }
+
+  private func open(_ folder: TemporaryFolder, _ body: (OpenedCache, LocalStore) throws -> Void) throws {
+    let (cache, store) = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+        newCacheID: "new")
+    }
+    defer { cache.close() }
+    try body(cache, store)
+  }
+
+  private func write(_ paths: String..., in store: LocalStore) throws {
+    for path in paths {
+      _ = try store.write(many: [
+        LocalWrite(
+          mutations: [.set(key(path), [:])], localWriteTime: time(1),
+          identity: BatchIdentity(high: 1, low: UInt64(path.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })))
+      ])
+    }
+  }
+
+  /// Commits that the backend can repeat.
+  private func change(_ cache: TestCache, times count: Int) throws {
+    for number in 1...count {
+      try cache.database.execute("UPDATE cache_globals SET highest_sequence_number = \(number)")
+    }
+  }
+
+  private func logBytes(_ cache: TestCache) throws -> Int { try Killed(cache.folder).log.count }
+
+  private func paths(_ store: LocalStore) throws -> [String] {
+    try store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
+  }
+
+  @Test("one bit of the header hides no write, however few commits the log holds", arguments: [1, 3], [0, 3, 8, 16, 24, 31])
+  func header(writes: Int, byte: Int) throws {
+    let cache = try TestCache(.file)
+    try cache.restart()
+    for number in 1...writes { try write("rooms/\(number)", in: cache.store) }
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[byte] ^= 1
+    try open(try killed.place()) { cache, store in
+      #expect(cache.recovery?.reason.contains("the header") == true)
+      let count = try paths(store).count
+      #expect(count == writes)
+    }
+  }
+}
