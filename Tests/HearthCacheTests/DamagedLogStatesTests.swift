@@ -83,4 +83,46 @@ struct DamagedLogStatesTests {
       #expect(count == writes)
     }
   }
+
+  @Test("a batch that may have been sent does not count as one that was not")
+  func sentMark() throws {
+    let cache = try TestCache(.file)
+    try write("rooms/1", in: cache.store)
+    let place = try logBytes(cache)
+    try change(cache, times: 1)
+    _ = try cache.store.noteSending(1, reserving: SentMarks.reservation)
+    try change(cache, times: 2)
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[place + 500] ^= 1
+    try open(try killed.place()) { _, store in
+      let pending = try paths(store)
+      #expect(pending == ["rooms/1"])
+      #expect(throws: CacheError.self) {
+        try store.withdraw(1, evenIfSent: false, StatusError(code: .cancelled, message: ""), at: .epoch)
+      }
+    }
+  }
+
+  @Test("a batch is sent again with the conditions that it was sent with")
+  func guards() throws {
+    let cache = try TestCache(.file)
+    cache.store.conflictRules = ConflictRules([ConflictRule(.collectionGroup("rooms"), .keepBoth)])
+    try write("rooms/1", in: cache.store)
+    _ = try cache.store.noteSending(1, reserving: SentMarks.reservation)
+    let place = try logBytes(cache)
+    try change(cache, times: 1)
+    var batch = try cache.store.batch(1)
+    batch.guards = [key("rooms/1"): .exists(false)]
+    try cache.store.keepGuards(of: batch)
+    #expect(try cache.store.batch(1).guards == batch.guards)
+    try change(cache, times: 2)
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[place + 500] ^= 1
+    try open(try killed.place()) { _, store in
+      let guards = try store.batch(1).guards
+      #expect(guards == batch.guards)
+    }
+  }
 }

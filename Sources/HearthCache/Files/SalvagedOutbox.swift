@@ -12,7 +12,7 @@ internal import HearthWire
 /// The same is true of the whole table, where a write of one of its pages was lost. So a batch that has an outcome, or that was refused, is not
 /// pending any more, and one that neither the index nor the list of documents names, although both can be read as a whole, is set aside.
 struct SalvagedOutbox {
-  struct Entry {
+  struct Entry: Equatable {
     var userKey: String
     var batch: MutationBatch
   }
@@ -71,6 +71,8 @@ struct SalvagedOutbox {
   private(set) var highestBatchID: BatchID = 0
   private var hasCounter = false
   private(set) var keepingTime = KeepingTime()
+  /// The last batches that may have been sent, by the rows of their users.
+  private var sentMarks: [UserRow: BatchID] = [:]
   var userKeys: [UserRow: String] = [:]
   /// True if the table of users and its index could be read, and agree.
   var areUsersComplete = false
@@ -88,15 +90,17 @@ struct SalvagedOutbox {
   var unreadableBatchCount: Int { setAside.count + lostBatchCount }
   /// Refused batches that were seen and cannot be listed.
   var unreadableRejectedCount: Int { setAsideRejected.count + lostRejectedCount }
-  /// True if both hold the same batches, pending, refused and set aside, and number the next one alike. False if the tables of one are lost.
+  /// True if both hold the same batches, pending, refused and set aside, and number the next one alike, and no batch that may have been sent
+  /// counts as one that was not in the other. False if the tables of one are lost.
   func holdsSame(as other: SalvagedOutbox) -> Bool {
     func numbers(_ outbox: SalvagedOutbox) -> [[BatchID]] {
       [
-        outbox.batches.map(\.batch.batchID), outbox.rejected.map(\.batchID), outbox.setAside.map(\.batchID),
-        outbox.setAsideRejected.map(\.batchID), [outbox.highestBatchID],
+        outbox.rejected.map(\.batchID), outbox.setAside.map(\.batchID), outbox.setAsideRejected.map(\.batchID),
+        [outbox.highestBatchID],
       ]
     }
-    return hasTables && other.hasTables && numbers(self) == numbers(other)
+    return hasTables && other.hasTables && batches == other.batches && numbers(self) == numbers(other)
+      && sentMarks.allSatisfy { $1 <= other.sentMarks[$0] ?? 0 }
   }
 
   /// The number of rows that only the tables of an outbox can have.
@@ -149,6 +153,9 @@ struct SalvagedOutbox {
     }
     if let time = try? CacheGlobals(database: database).keepingTime(), CountedNumber.bases.contains(time.seconds) {
       keepingTime = time
+    }
+    scan(database, "SELECT user_id, through FROM cache_sent_marks") { outbox, row in
+      if let user = try? row.int64(at: 0), let batchID = try? row.int64(at: 1) { outbox.sentMarks[user] = batchID }
     }
   }
 
