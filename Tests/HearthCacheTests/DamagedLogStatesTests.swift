@@ -125,4 +125,31 @@ struct DamagedLogStatesTests {
       #expect(guards == batch.guards)
     }
   }
+
+  @Test("no write is lost that was stored before the damage, although its row was moved to another page")
+  func movedRows() throws {
+    let cache = try TestCache(.file)
+    let count = 9
+    var frames: [Int] = []
+    for number in 1...count {
+      let write = LocalWrite(
+        mutations: [.set(key("rooms/\(number)"), ["text": .string(String(repeating: "x", count: 1_500))])],
+        localWriteTime: time(1), identity: BatchIdentity(high: 7, low: UInt64(number)))
+      _ = try cache.store.write(many: [write])
+      frames.append((try logBytes(cache) - Self.headerBytes) / Self.frameBytes)
+    }
+    let killed = try Killed(cache.folder)
+    cache.close()
+    // The sixth write does not fit into the page of those before it.
+    for frame in frames[4]..<frames[6] {
+      var damaged = killed
+      damaged.log[Self.headerBytes + frame * Self.frameBytes + 24 + 4_000] ^= 1
+      let before = try #require(frames.lastIndex { $0 <= frame }) + 1
+      try open(try damaged.place()) { cache, store in
+        let found = Set(try store.pendingBatches().map(\.batchID))
+        let lost = (1...BatchID(before)).filter { !found.contains($0) }
+        #expect(lost.isEmpty, "frame \(frame): \(lost) of \(before), \(cache.recovery?.description ?? "-")")
+      }
+    }
+  }
 }

@@ -336,6 +336,7 @@ package enum CacheFile {
     guard let log = files.damagedLog else { return try readOutbox(of: files.main, files, databaseID: databaseID) }
     // SQLite would see nothing of what lies behind the damage.
     var outbox = try withCopy(of: files, log) { try readOutbox(of: $0, files, databaseID: databaseID) }
+    outbox.takeLost(from: SalvagedOutbox(reading: files.main, databaseID: databaseID))
     (outbox.isComplete, outbox.isRejectedComplete) = (false, false)
     return outbox
   }

@@ -85,6 +85,20 @@ extension SalvagedOutbox {
     }
   }
 
+  /// Takes pending batches that could not be read from an older state of the file: their rows lay elsewhere before the page was made that is lost.
+  mutating func takeLost(from older: SalvagedOutbox) {
+    for entry in older.batches {
+      let batchID = entry.batch.batchID
+      guard !seen.contains(batchID), witnesses[batchID] != nil, !isAnswered(entry.batch),
+        let user = owner(of: batchID, row: nil), userKeys[user] == entry.userKey
+      else { continue }
+      seen.insert(batchID)
+      lostBatchCount -= 1
+      batches.append(entry)
+    }
+    batches.sort { $0.batch.batchID < $1.batch.batchID }
+  }
+
   // MARK: - Batches that were set aside before
 
   /// Those that can be read by now go back into the queue of their user, as at each start. One without a user is never sent.
