@@ -16,6 +16,7 @@ extension CacheFile {
   ) throws -> String? {
     if let reason = files.markedDamage { return reason }
     guard let log, log.isDamage else { return nil }
+    if log.isInFile { return log.reason }
     let copy = "\(files.merged)-\(name)"
     try files.remove(copy)
     defer { try? files.remove(copy) }

@@ -15,6 +15,8 @@ package struct DatabaseLog: Sendable {
   private let pagesBeforeLastCommit: [Int: UInt64]
   /// False if what lies behind may be what was left of a single commit that was never finished.
   package let isDamage: Bool
+  /// True if something of what lies behind is in the file already, so that SQLite puts older pages over newer ones.
+  package let isInFile: Bool
 
   /// The damage, for a message.
   package var reason: String {
@@ -36,8 +38,10 @@ package struct DatabaseLog: Sendable {
     self.damagedFrame = damagedFrame
     pages = scan.pages
     pagesBeforeLastCommit = scan.pagesBeforeLastCommit
-    // The header is on the disk before any frame. The first commit behind another frame may end the transaction of that one.
-    isDamage = scan.commitsBehind > (damagedFrame == 0 || scan.isDamagedCommit ? 0 : 1)
+    isInFile = scan.isInFile(of: database)
+    // The header is on the disk before any frame, and the whole log before any page is moved into the file. The first commit behind another
+    // frame may end the transaction of that one.
+    isDamage = isInFile || scan.commitsBehind > (damagedFrame == 0 || scan.isDamagedCommit ? 0 : 1)
   }
 
   /// The state of a walk through the frames.
@@ -48,19 +52,41 @@ package struct DatabaseLog: Sendable {
     var pages: [Int: UInt64] = [:]
     var pagesBeforeLastCommit: [Int: UInt64] = [:]
     private var uncommitted: [Int: UInt64] = [:]
+    /// The places of the pages that SQLite reads from the log, and of the versions of these pages that lie behind the damage.
+    private var visible: [Int: UInt64] = [:]
+    private var hidden: [Int: [UInt64]] = [:]
 
     mutating func note(_ frame: Frame, _ number: Int, isSound: Bool) {
       guard isSound else {
         // Or the log ends here: then only frames of an earlier use lie behind.
-        if damagedFrame == nil { (damagedFrame, isDamagedCommit) = (number, frame.isCommit) }
+        if damagedFrame == nil { (damagedFrame, isDamagedCommit, visible) = (number, frame.isCommit, pages) }
         return
       }
       uncommitted[frame.page] = Header.place(ofPageIn: number)
+      if visible[frame.page] != nil { hidden[frame.page, default: []].append(Header.place(ofPageIn: number)) }
       guard frame.isCommit else { return }
       pagesBeforeLastCommit = pages
       pages.merge(uncommitted) { _, new in new }
       uncommitted = [:]
       if damagedFrame != nil { commitsBehind += 1 }
+    }
+
+    /// Returns true if a page that SQLite reads from the log is newer in the file.
+    func isInFile(of database: String) -> Bool {
+      guard !hidden.isEmpty, let file = FileHandle(forReadingAtPath: database) else { return false }
+      defer { try? file.close() }
+      guard let log = FileHandle(forReadingAtPath: DatabaseLog.path(of: database)) else { return false }
+      defer { try? log.close() }
+      func page(_ handle: FileHandle, at place: UInt64) -> Data? {
+        try? handle.seek(toOffset: place)
+        return try? handle.read(upToCount: DatabasePages.pageBytes)
+      }
+      return hidden.contains { number, versions in
+        guard let stored = page(file, at: DatabasePages.offset(of: number)), let shown = visible[number],
+          page(log, at: shown) != stored
+        else { return false }
+        return versions.contains { page(log, at: $0) == stored }
+      }
     }
   }
 
