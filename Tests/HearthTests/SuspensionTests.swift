@@ -171,6 +171,29 @@ struct SuspensionTests {
     await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
   }
 
+  @Test("reads nothing from a damaged file that another process has replaced by a recovered one")
+  func recoveredMeanwhile() async throws {
+    await stop()
+    let client = ClientRuntime(try Self.configuration(folder.url, .shared))
+    client.setNetworkEnabled(false) { _ in }
+    let before = Outcome<Void>()
+    client.write([.set(try DocumentKey(parsing: "a/before"), [:])], nil)
+    client.readDocument(try DocumentKey(parsing: "a/before")) { before.resolve($0.map { _ in () }.mapError { $0 }) }
+    try await before.value()
+    await suspend(client)
+    try Data("a page".utf8).write(to: folder.url.appendingPathComponent("cache.sqlite.damaged"))
+    let other = try otherProcess(.shared)
+    other.setNetworkEnabled(false) { _ in }
+    other.write([.set(try DocumentKey(parsing: "a/other"), [:])], nil)
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
+    #expect(FileManager.default.fileExists(atPath: folder.url.appendingPathComponent("cache.sqlite.corrupt").path))
+    let held = Outcome<Document>()
+    client.readDocument(try DocumentKey(parsing: "a/other")) { held.resolve($0.mapError { $0 }) }
+    client.post(.resume)
+    #expect(try await held.value().isFound)
+    await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
+  }
+
   @Test("can be terminated: what was asked meanwhile is answered, what was written is saved")
   func terminated() async throws {
     #expect(try await pendingCount() == 0)

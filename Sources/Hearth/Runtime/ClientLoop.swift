@@ -169,6 +169,7 @@ final class ClientLoop {
       choices.endListeners()
       state = .failed(error)
     }
+    reopenIfNeeded(post: post)
     handle(held.takeHeld(), post: post)
   }
 
@@ -282,6 +283,7 @@ final class ClientLoop {
       state = .locked(wait, error)
     }
     let unsaved = wait.unsavedError
+    reopenIfNeeded(post: post)
     handle(wait.takeHeld(), post: post)
     // The first of them may have found the folder free.
     if case .locked = state, isStopping { unsavedError = unsavedError ?? unsaved }

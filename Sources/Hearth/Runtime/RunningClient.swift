@@ -422,7 +422,9 @@ final class RunningClient {
   func resume() throws -> Bool {
     guard try cache.resume() else { return false }
     wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
-    run(.resume)
+    // Another one may have recovered the file, or waits for this one to close it. Then nothing is read from it any more.
+    lookForDamage()
+    if reopening == nil { run(.resume) }
     return true
   }
 
