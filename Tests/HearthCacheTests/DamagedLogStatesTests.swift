@@ -126,6 +126,42 @@ struct DamagedLogStatesTests {
     }
   }
 
+  @Test("what a loss of power has left behind a gap does not come back over later writes")
+  func openedWhileRead() throws {
+    let cache = try TestCache(.file)
+    try write("rooms/1", in: cache.store)
+    let place = try logBytes(cache)
+    try change(cache, times: 40)
+    // It was never finished.
+    try write("rooms/unfinished", in: cache.store)
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[place + 500] ^= 1
+    let folder = try killed.place()
+
+    // Another program reads the file when the client starts.
+    let reader = try Database(.file(path: folder.file(CacheFile.fileName)))
+    defer { reader.close() }
+    func writeNew() throws -> Killed {
+      var second: Killed?
+      try open(folder) { _, store in
+        try write("rooms/new", "rooms/cancelled", in: store)
+        _ = try store.withdraw(3, evenIfSent: false, StatusError(code: .cancelled, message: ""), at: .epoch)
+        second = try Killed(folder)
+      }
+      return try #require(second)
+    }
+    let second = try reader.readTransaction("Read") {
+      _ = try reader.firstRow("SELECT highest_batch_id FROM cache_globals") { try $0.int64(at: 0) }
+      return try? writeNew()
+    }
+    try open(try (second ?? writeNew()).place()) { cache, store in
+      let pending = try paths(store)
+      #expect(pending == ["rooms/1", "rooms/new"])
+      #expect(cache.recovery == nil)
+    }
+  }
+
   @Test("a resume token is not ahead of the documents if what lies behind the damage is in the file already")
   func movedIntoFile() throws {
     let cache = try TestCache(.file)

@@ -22,8 +22,26 @@ extension CacheFile {
     defer { try? files.remove(copy) }
     try log.copyDatabase(to: copy, includesUnfinished: false)
     let complete = SalvagedOutbox(reading: copy, databaseID: databaseID)
-    return complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) ? nil : log.reason
+    if complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) { return nil }
+    // Another client may have opened the folder, emptied the log and written it anew while it was copied.
+    return files.unreadLog == nil ? nil : log.reason
   }
+
+  /// Empties a log of which SQLite leaves out a part: what lies behind must not be taken for a part of it, and come back, once this client has
+  /// written over what lies before.
+  ///
+  /// - Throws: `StoreError`: `unavailable` while other programs read the file, and what keeps the log from being moved into the file.
+  static func emptyLog(of database: Database) throws {
+    guard try database.truncateLog(waitingAtMost: longestWaitForReaders) else {
+      throw StoreError(
+        kind: .unavailable,
+        message: "The write-ahead log of \(database.name) is to be emptied, and another program reads it.",
+        sqliteCode: 5)
+    }
+  }
+
+  /// Other processes read older states for moments only.
+  private static let longestWaitForReaders: Duration = .seconds(1)
 
   /// Calls `body` with the path of a copy of the file that has the sound pages of its damaged log.
   static func withCopy<T>(of files: CacheFiles, _ log: DatabaseLog, _ body: (String) throws -> T) throws -> T {

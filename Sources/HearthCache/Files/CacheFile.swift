@@ -164,8 +164,13 @@ package enum CacheFile {
           throw StoreError(kind: .corrupt, message: reason)
         }
         database = try openMigrated(files, lock, options)
-        // What lies behind must not be taken for a part of the log once this client has written over what lies before.
-        if log != nil { _ = try? database.truncateLog() }
+        do {
+          // Another client that has opened the folder by now has done so.
+          if log != nil, files.unreadLog != nil { try emptyLog(of: database) }
+        } catch {
+          database.close()
+          throw error
+        }
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
         try checkIsKnown(files)
