@@ -1,4 +1,5 @@
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthSync
@@ -115,6 +116,37 @@ struct CutOffHolderTests {
     c.connectionError = nil
     c.post(.changeUser("carol"))
     cache.wait(10)
+    #expect(c.sentBatchCount == 1)
+  }
+
+  enum Help: CaseIterable {
+    case otherNetwork, retryNow, otherToken
+  }
+
+  @Test(
+    "what may help a client that had its turns in vain counts also if another process held the file then",
+    arguments: Help.allCases)
+  func helpWhileHeld(_ help: Help) throws {
+    let cache = try SharedCache()
+    let (a, c) = (try cache.client("a"), try cache.client("c", busyTimeout: .milliseconds(20)))
+    c.post(.changeUser("carol"))
+    c.connectionError = Self.noRoute
+    a.answersTargets = true
+    a.listen(rooms)
+    c.write(set("rooms/c"))
+    cache.wait(900)
+    #expect(a.engine.isPrimary && a.engine.onlineState == .online && c.sentBatchCount == 0)
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    c.connectionError = nil
+    switch help {
+    case .otherNetwork: c.post(.connectivityChanged)
+    case .retryNow: _ = c.request(.retryNow)
+    case .otherToken: c.post(.changeUser("carol"))
+    }
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
     #expect(c.sentBatchCount == 1)
   }
 
