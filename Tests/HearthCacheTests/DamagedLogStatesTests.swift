@@ -69,7 +69,9 @@ struct DamagedLogStatesTests {
     try store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
   }
 
-  @Test("one bit of the header hides no write, however few commits the log holds", arguments: [1, 3], [0, 3, 8, 16, 24, 31])
+  @Test(
+    "one bit of the header hides no write, however few commits the log holds",
+    arguments: [1, 3], [0, 3, 8, 16, 24, 31])
   func header(writes: Int, byte: Int) throws {
     let cache = try TestCache(.file)
     try cache.restart()

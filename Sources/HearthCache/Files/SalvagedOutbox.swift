@@ -69,7 +69,6 @@ struct SalvagedOutbox {
   /// knows each batch by its own identity, which is saved with it.
   private(set) var cacheID = ""
   private(set) var highestBatchID: BatchID = 0
-  private var hasCounter = false
   private(set) var keepingTime = KeepingTime()
   /// The last batches that may have been sent, by the rows of their users.
   private var sentMarks: [UserRow: BatchID] = [:]
@@ -117,11 +116,11 @@ struct SalvagedOutbox {
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
       (isComplete, hasTables, isRejectedComplete) = (false, false, false)
-      finish()
+      finish(hasCounter: false)
       return
     }
     checkTables(database)
-    readGlobals(database)
+    let hasCounter = readGlobals(database)
     readWitnesses(database)
     readUsers(database, path)
     // They say which batches of the queue were answered.
@@ -132,7 +131,7 @@ struct SalvagedOutbox {
     readBases(database)
     database.close()
     readMissingBatches(of: path)
-    finish()
+    finish(hasCounter: hasCounter)
   }
 
   // MARK: - Counters and bases
@@ -144,19 +143,19 @@ struct SalvagedOutbox {
     hasTables = count == Int64(CacheSchema.outboxTables.count)
   }
 
-  private mutating func readGlobals(_ database: Database) {
+  /// - Returns: True if the number of the last batch could be read.
+  private mutating func readGlobals(_ database: Database) -> Bool {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, CountedNumber.counters.contains(highest) {
-      (highestBatchID, hasCounter) = (highest, true)
-    }
+    if let highest, CountedNumber.counters.contains(highest) { highestBatchID = highest }
     if let time = try? CacheGlobals(database: database).keepingTime(), CountedNumber.bases.contains(time.seconds) {
       keepingTime = time
     }
     scan(database, "SELECT user_id, through FROM cache_sent_marks") { outbox, row in
       if let user = try? row.int64(at: 0), let batchID = try? row.int64(at: 1) { outbox.sentMarks[user] = batchID }
     }
+    return highest.map(CountedNumber.counters.contains) ?? false
   }
 
   /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
@@ -170,7 +169,7 @@ struct SalvagedOutbox {
     }
   }
 
-  private mutating func finish() {
+  private mutating func finish(hasCounter: Bool) {
     lostBatchCount += Set(witnesses.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
     // Refused batches and those set aside keep their numbers as well.
