@@ -10,7 +10,7 @@
 // others use through inference alone is listed as named by no other target.
 //
 // --check prints only what must not be, and fails for it: arrows between modules that the table of docs/architecture.md does not allow,
-// cycles between folders, types above the limits, symbol links in comments that lead nowhere, names in documents that the sources do not
+// cycles between folders, types that a folder must not name, types above the limits, symbol links in comments that lead nowhere, names in documents that the sources do not
 // have.
 import Foundation
 
@@ -44,6 +44,7 @@ func fail(_ message: String) -> Never {
     for module in modules {
       let arrows = module.arrows(in: modules)
       defects += module.forbiddenArrows(arrows.modules)
+      defects += FolderRule.defects(of: module, arrows.folders)
       for cycle in cycles(in: arrows.folders) {
         let description = describe(cycle, arrows.folders, module: module.name)
         exceptions.check(cycle: cycle, of: module.name, description: description)

@@ -53,7 +53,7 @@ struct ClearingTests {
     _ = try await transactions.read(readOnly, keys: [], query: query, latest: version)
     // One of them waits with its commit for the others, and a write waits for all.
     let waiting = Task {
-      await code { _ = try await fixture.database.commit([.delete(key("c/d0"))], endingTransaction: open[1]) }
+      await code { _ = try await fixture.database.session.commit([.delete(key("c/d0"))], endingTransaction: open[1]) }
     }
     try await waitUntil { fixture.storage.locks.ticketCount == 1 }
     let write = Task { await code { try await fixture.set("c/d1", ["n": 9.value]) } }
@@ -71,7 +71,7 @@ struct ClearingTests {
         if number % 2 == 0 {
           _ = try await transactions.read(id, keys: [key("c/other")], latest: version)
         } else {
-          _ = try await fixture.database.commit([.set(key("c/other"), [:])], endingTransaction: id)
+          _ = try await fixture.database.session.commit([.set(key("c/other"), [:])], endingTransaction: id)
         }
       }
       #expect(next == .aborted, "transaction \(number)")
@@ -85,7 +85,7 @@ struct ClearingTests {
     let next = try transactions.begin(.pessimistic)
     _ = try await transactions.read(next, keys: [key("c/d1")], query: query, latest: version)
     #expect(
-      await code { _ = try await fixture.database.commit([.set(key("c/x"), [:])], endingTransaction: next) } == nil)
+      await code { _ = try await fixture.database.session.commit([.set(key("c/x"), [:])], endingTransaction: next) } == nil)
   }
 
   @Test("a transaction that has read since the others were ended is aborted by the clearing itself")
@@ -104,7 +104,7 @@ struct ClearingTests {
         if number == 1 {
           _ = try await transactions.read(id, keys: [key("c/d1")], latest: version)
         } else {
-          _ = try await fixture.database.commit([.set(key("e/\(number)"), [:])], endingTransaction: id)
+          _ = try await fixture.database.session.commit([.set(key("e/\(number)"), [:])], endingTransaction: id)
         }
       }
       #expect(next == .aborted, "transaction \(number)")
@@ -127,7 +127,7 @@ struct ClearingTests {
             _ = try await transactions.read(
               id, keys: [], query: Query(path: path("c")), latest: fixture.storage.currentVersion())
             let found = try await fixture.storage.run(Query(path: path("c")), at: nil).documents.count
-            _ = try await fixture.database.commit([.set(key("e/\(number)"), [:])], endingTransaction: id)
+            _ = try await fixture.database.session.commit([.set(key("e/\(number)"), [:])], endingTransaction: id)
             return found
           } catch  where error.code == .aborted {
             return nil

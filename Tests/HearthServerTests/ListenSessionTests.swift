@@ -17,7 +17,7 @@ struct ListenSessionTests {
       CommitRequest(mutations: (0..<count).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
     let sent = SentDocuments()
     let subscriber = fixture.storage.feed.subscribe {}
-    var session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
+    var session = ListenSession(database: fixture.database.session, subscriber: subscriber) { messages in
       guard sent.append(try messages.flatMap { try $0.decoded }) else { return }
       // Between two pieces: one document goes, one changes, one comes.
       let number = sent.nextNumber()
@@ -394,7 +394,7 @@ struct ListenSessionTests {
     _ = try await fixture.storage.commit(
       CommitRequest(mutations: (0..<300).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
     let subscriber = fixture.storage.feed.subscribe {}
-    var session = ListenSession(database: fixture.database, subscriber: subscriber) { _ in
+    var session = ListenSession(database: fixture.database.session, subscriber: subscriber) { _ in
       for n in 0..<20 { try await fixture.set("c/d1", ["n": (1000 + n).value]) }
     }
     let request = TargetRequest(

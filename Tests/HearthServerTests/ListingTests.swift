@@ -117,8 +117,8 @@ struct ListingTests {
     let database = HostedDatabase(
       id: ServerFixture.database, storage: storage, limits: DatabaseLimits(), clock: fixture.clock.clock)
     let list = DocumentList(
-      query: Query(path: path("c")), showsMissing: true, database: database,
-      plan: try await ReadPlan.prepare(.latest, in: database), pageSize: 10)
+      query: Query(path: path("c")), showsMissing: true, database: database.session,
+      plan: try await ReadPlan.prepare(.latest, in: database.session), pageSize: 10)
     let page = try await list.page(after: "")
     #expect(page.documents.map(\.key.id) == (1_000..<1_010).map { "d\($0)" })
     #expect(page.documents.allSatisfy { !$0.isFound })
@@ -176,8 +176,8 @@ struct ListingTests {
       _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
     }
     let list = DocumentList(
-      query: Query(path: path("c")), showsMissing: areMissing, database: fixture.database,
-      plan: try await ReadPlan.prepare(.latest, in: fixture.database), pageSize: 1_000_000)
+      query: Query(path: path("c")), showsMissing: areMissing, database: fixture.database.session,
+      plan: try await ReadPlan.prepare(.latest, in: fixture.database.session), pageSize: 1_000_000)
     var (ids, token, pages): ([String], String, Int) = ([], "", 0)
     repeat {
       let page = try await list.page(after: token)

@@ -43,7 +43,7 @@ private final class ResumingClient: Sendable {
       return inbox.state
     }
     var session = ListenSession(
-      database: database, subscriber: database.storage.feed.subscribe {}, isBehind: { isBehind },
+      database: database.session, subscriber: database.storage.feed.subscribe {}, isBehind: { isBehind },
       heldChanges: heldChanges, freeChanges: freeChanges
     ) { [self] messages in
       for response in try messages.flatMap({ try $0.decoded }) { receive(response) }

@@ -48,6 +48,11 @@ final class StorageFixture: Sendable {
   }
 }
 
+extension HostedDatabase {
+  /// A session of a caller who may do everything.
+  var session: Session { Session(self, of: .owner, accessGuard: OpenAccess()) }
+}
+
 extension ChangeFeed {
   /// Matches what was committed, and returns when all streams that it concerns have been woken.
   func awaitWakes() {
@@ -88,12 +93,16 @@ struct Listener {
   private let feed: ChangeFeed
   private let wakes: WakeCounter
 
-  init(_ fixture: StorageFixture, freeChanges: Int = TargetTransfer.freeChanges) {
+  init(
+    _ fixture: StorageFixture, freeChanges: Int = TargetTransfer.freeChanges,
+    accessGuard: any AccessGuard = OpenAccess()
+  ) {
     let received = ReceivedMessages()
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    session = ListenSession(database: fixture.database, subscriber: subscriber, freeChanges: freeChanges) {
+    let database = Session(fixture.database, of: .owner, accessGuard: accessGuard)
+    session = ListenSession(database: database, subscriber: subscriber, freeChanges: freeChanges) {
       try received.append($0)
     }
     self.received = received

@@ -11,7 +11,7 @@ internal import Synchronization
 /// ones were opened since. So a mistyped project id leaves nothing behind.
 ///
 /// Databases are opened and closed without a lock, on threads of their own; ``DatabaseTable`` decides, and knows the calls that wait.
-final class EmbeddedBackend: Sendable {
+final class EmbeddedBackend: Databases {
   /// Opens a storage. It is called on a thread that it may hold up, without any lock.
   typealias Opening =
     @Sendable (

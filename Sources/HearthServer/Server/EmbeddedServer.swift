@@ -98,7 +98,7 @@ package final class EmbeddedServer: Sendable {
       location: configuration.storage, limits: databaseLimits, clock: configuration.clock,
       readSlots: EmbeddedStorage.readSlots(openFiles: DescriptorLimit.current), metrics: metrics, logger: logger)
     if let indexes { await backend.declare(indexes) }
-    let service = FirestoreService(backend: backend)
+    let service = FirestoreService(sessions: Sessions(databases: backend))
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(

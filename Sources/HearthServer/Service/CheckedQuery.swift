@@ -19,7 +19,7 @@ struct CheckedQuery {
   /// - Throws: `WireError` for what is malformed, `StatusError` for what is not allowed.
   init(
     parent: String, query message: Google_Firestore_V1_StructuredQuery, for aggregations: [Aggregation] = [],
-    in database: HostedDatabase
+    in database: Session
   ) throws {
     let decoded = try database.translator.decode(parent: parent, query: message)
     try QueryRules.check(decoded)

@@ -4,7 +4,7 @@ internal import HearthModel
 struct DocumentList {
   let query: Query
   let showsMissing: Bool
-  let database: HostedDatabase
+  let database: Session
   let plan: ReadPlan
   let pageSize: Int
 
@@ -87,7 +87,7 @@ struct DocumentList {
     let reference = Value.reference(ReferenceValue(database: database.id, key: key))
     if query.isOrderedByKeyOnly { return Bound(position: [reference], isInclusive: false) }
     let documents = try await plan.reading { version throws(StatusError) in
-      try await database.storage.documents(for: [key], at: version).documents
+      try await database.documents(for: [key], at: version).documents
     }
     guard let document = documents.first, document.isFound else { throw StatusError.invalid("invalid page token") }
     let position = try query.orders.map { order in
@@ -131,9 +131,9 @@ struct DocumentList {
   private func parents(
     after lastID: String?, limit: Int, at version: SnapshotVersion
   ) async throws -> [DocumentKey] {
-    let (storage, collection) = (database.storage, query.path)
+    let (database, collection) = (database, query.path)
     let ids = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await storage.collectionIDs(under: collection, after: lastID, limit: limit, at: version)
+      try await database.collectionIDs(under: collection, after: lastID, limit: limit, at: version)
     }
     return try ids.map { try DocumentKey(collection.appending($0)) }
   }

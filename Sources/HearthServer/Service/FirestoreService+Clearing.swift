@@ -10,9 +10,8 @@ extension FirestoreService {
   var clear: CallMethod {
     .encoded("ClearDocuments", .oneRequest) { _, name in
       let place = try ResourceName(parsing: String(buffer: name), at: "path")
-      let database = try await backend.database(place.database)
-      database.transactions.abortAll()
-      try await database.storage.clear(place.path)
+      let database = try await sessions.open(place.database)
+      try await database.clear(place.path)
     }
   }
 }

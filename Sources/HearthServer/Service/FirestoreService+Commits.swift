@@ -8,14 +8,14 @@ internal import SwiftProtobuf
 extension FirestoreService {
   /// The writes of a request, which may wait for locks and for the writer.
   struct PreparedWrites: Sendable {
-    let database: HostedDatabase
+    let database: Session
     let mutations: [Mutation]
     /// Empty if there is none.
     var transaction: [UInt8] = []
   }
 
   func prepareCommit(_ message: inout Google_Firestore_V1_CommitRequest) async throws -> PreparedWrites {
-    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
     let mutations = try await database.checkedMutations(of: Self.takeAll(&message.writes))
     return PreparedWrites(
       database: database, mutations: mutations, transaction: [UInt8](message.transaction))
@@ -56,7 +56,7 @@ extension FirestoreService {
   }
 
   func prepareBatchWrite(_ message: inout Google_Firestore_V1_BatchWriteRequest) async throws -> PreparedWrites {
-    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
     let mutations = try await database.separateMutations(of: Self.takeAll(&message.writes))
     guard Set(mutations.map(\.key)).count == mutations.count else {
       throw StatusError.invalid("the same document cannot be written more than once in a single request")
@@ -87,7 +87,7 @@ extension FirestoreService {
 
   /// Commits each write by itself. They are handed over together, so that the storage can make them durable together.
   private func commitEach(
-    _ mutations: [Mutation], in database: HostedDatabase
+    _ mutations: [Mutation], in database: Session
   ) async -> [Result<CommitOutcome, StatusError>] {
     await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
       var outcomes: [Result<CommitOutcome, StatusError>?] = Array(repeating: nil, count: mutations.count)
@@ -95,7 +95,7 @@ extension FirestoreService {
         if index >= Self.writesAtOnce, let (ended, outcome) = await group.next() { outcomes[ended] = outcome }
         group.addTask {
           do throws(StatusError) {
-            return (index, .success(try await database.storage.commit(CommitRequest(mutations: [mutation]))))
+            return (index, .success(try await database.commit(CommitRequest(mutations: [mutation]))))
           } catch {
             return (index, .failure(error))
           }
@@ -111,7 +111,7 @@ extension FirestoreService {
   func beginTransaction(
     _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
     var response = Google_Firestore_V1_BeginTransactionResponse()
     response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
     return response
@@ -120,8 +120,8 @@ extension FirestoreService {
   func rollback(
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
-    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
-    try database.transactions.rollback([UInt8](message.transaction))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+    try database.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }
 }

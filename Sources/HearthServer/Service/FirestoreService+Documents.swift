@@ -11,12 +11,12 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_GetDocumentRequest, _ call: ServerCall
   ) async throws -> [UInt8] {
     let (id, key) = try ResourceName.document(message.name, at: "name")
-    let database = try await backend.database(id)
+    let database = try await sessions.open(id)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, in: database, keys: [key])
     let documents = try await plan.reading { version throws(StatusError) in
-      try await database.storage.documents(for: [key], at: version).documents
+      try await database.documents(for: [key], at: version).documents
     }
     guard let document = documents.first, document.isFound else {
       throw StatusError(code: .notFound, message: "Document \"\(message.name)\" not found.")
@@ -28,7 +28,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_BatchGetDocumentsRequest, _ call: ServerCall,
     _ writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>
   ) async throws {
-    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     var seen: Set<DocumentKey> = []
     var keys: [DocumentKey] = []
@@ -53,7 +53,7 @@ extension FirestoreService {
 
   /// - Parameter announced: Called when the client was sent the id of the transaction that the call has opened.
   private func sendDocuments(
-    _ keys: [DocumentKey], _ projection: Projection, _ plan: ReadPlan, in database: HostedDatabase,
+    _ keys: [DocumentKey], _ projection: Projection, _ plan: ReadPlan, in database: Session,
     to writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>, announced: () -> Void
   ) async throws {
     var opened = plan.newTransaction.map { transaction in
@@ -75,7 +75,7 @@ extension FirestoreService {
     while !rest.isEmpty {
       let wanted = rest
       let answer = try await plan.reading(laterAt: version) { version throws(StatusError) in
-        try await database.storage.firstDocuments(of: wanted, at: version)
+        try await database.firstDocuments(of: wanted, at: version)
       }
       version = answer.readVersion
       rest = rest.dropFirst(answer.documents.count)
@@ -97,7 +97,7 @@ extension FirestoreService {
   private static let namesPerTurn = 512
 
   /// The fields that a mask selects.
-  func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: HostedDatabase) throws -> Projection {
+  func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: Session) throws -> Projection {
     guard let mask else { return .all }
     let paths = try database.translator.decode(mask, at: "mask").paths
     for path in paths { try QueryRules.check(path) }
@@ -121,7 +121,7 @@ extension FirestoreService {
     guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
       throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
     }
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     let key = try DocumentKey(parent.path.appending(message.collectionID).appending(documentID))
     let content = try EncodedDocument(parsing: [UInt8](message.document))
     guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
@@ -134,7 +134,7 @@ extension FirestoreService {
   ) async throws -> [UInt8] {
     let content = try EncodedDocument(parsing: [UInt8](message.document))
     let (id, _) = try ResourceName.document(content.name, at: "document.name")
-    let database = try await backend.database(id)
+    let database = try await sessions.open(id)
     var write = Google_Firestore_V1_Write()
     write.update = message.document
     if message.hasUpdateMask { write.updateMask = message.updateMask }
@@ -147,23 +147,23 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_DeleteDocumentRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
     let (id, _) = try ResourceName.document(message.name, at: "name")
-    let database = try await backend.database(id)
+    let database = try await sessions.open(id)
     var write = Google_Firestore_V1_Write()
     write.delete = message.name
     if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
     let mutation = try database.checkedMutation(of: write)
-    _ = try await database.storage.commit(CommitRequest(mutations: [mutation]))
+    _ = try await database.commit(CommitRequest(mutations: [mutation]))
     return Google_Protobuf_Empty()
   }
 
   /// Commits one write and answers with the document as this commit left it. It is not read back: later commits may have cut the history
   /// behind this one by then, and the write would be answered with a failure.
   private func write(
-    _ mutation: Mutation, mask: Google_Firestore_V1_DocumentMask?, in database: HostedDatabase
+    _ mutation: Mutation, mask: Google_Firestore_V1_DocumentMask?, in database: Session
   ) async throws -> [UInt8] {
     let projection = try projection(mask, database)
     let checked = try WriteLimits.checked(mutation, database: database.id)
-    let outcome = try await database.storage.commit(CommitRequest(mutations: [checked], returnsDocument: true))
+    let outcome = try await database.commit(CommitRequest(mutations: [checked], returnsDocument: true))
     guard let document = outcome.document else {
       throw StatusError(
         code: .internal, message: "The commit of \"\(database.id.name(of: mutation.key))\" has no document.")

@@ -10,7 +10,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
   ) async throws -> [UInt8] {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
     guard !(message.showMissing && !message.orderBy.isEmpty) else {
       throw StatusError.invalid("cannot specify an order when show_missing is true")
@@ -38,7 +38,7 @@ extension FirestoreService {
 
   /// The query for all pages of a list; without collection id one for all collections.
   private func listQuery(
-    _ message: Google_Firestore_V1_ListDocumentsRequest, under parent: ResourcePath, in database: HostedDatabase
+    _ message: Google_Firestore_V1_ListDocumentsRequest, under parent: ResourcePath, in database: Session
   ) throws -> Query {
     let id = message.collectionID
     guard !id.utf8.contains(UInt8(ascii: "/")) else {

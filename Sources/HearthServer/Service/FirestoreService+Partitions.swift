@@ -13,7 +13,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_PartitionQueryRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_PartitionQueryResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     guard parent.path.isEmpty else {
       throw StatusError.invalid("parent is \"\(message.parent)\", but partitions are of the whole database only")
     }
@@ -33,7 +33,7 @@ extension FirestoreService {
     let plan = try await ReadPlan.prepare(ReadPlan.Selector(message.consistencySelector), in: database)
     let count = Int(clamping: message.partitionCount)
     var points = try await plan.reading { version throws(StatusError) in
-      try await database.storage.partitionPoints(
+      try await database.partitionPoints(
         of: decoded.query, count: count, minimumSize: Self.minimumPartitionSize, at: version
       ).points
     }

@@ -10,7 +10,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     guard case .structuredQuery(let structuredQuery)? = message.queryType else {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
@@ -34,10 +34,10 @@ extension FirestoreService {
   }
 
   private func explanation(
-    of decoded: CheckedQuery, in database: HostedDatabase
+    of decoded: CheckedQuery, in database: Session
   ) async throws -> Google_Firestore_V1_ExplainMetrics {
     var explanation = QueryExplanation(of: decoded)
-    explanation.add(try await database.storage.plan(of: decoded.query).execution)
+    explanation.add(try await database.plan(of: decoded.query).execution)
     return explanation.planMetrics
   }
 
@@ -46,7 +46,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunAggregationQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     guard case .structuredAggregationQuery(let aggregationQuery)? = message.queryType,
       case .structuredQuery(let structuredQuery)? = aggregationQuery.queryType
     else {
@@ -67,7 +67,7 @@ extension FirestoreService {
 
   private func response(
     to message: Google_Firestore_V1_RunAggregationQueryRequest, _ aggregations: [Aggregation],
-    over decoded: CheckedQuery, _ plan: ReadPlan, in database: HostedDatabase
+    over decoded: CheckedQuery, _ plan: ReadPlan, in database: Session
   ) async throws -> Google_Firestore_V1_RunAggregationQueryResponse {
     if message.hasExplainOptions, !message.explainOptions.analyze {
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
@@ -92,11 +92,11 @@ extension FirestoreService {
   }
 
   private func answer(
-    _ aggregations: [Aggregation], over decoded: CheckedQuery, _ plan: ReadPlan, in database: HostedDatabase
+    _ aggregations: [Aggregation], over decoded: CheckedQuery, _ plan: ReadPlan, in database: Session
   ) async throws -> AggregateAnswer {
     guard decoded.isShallow || decoded.search != nil else {
       return try await plan.reading { version throws(StatusError) in
-        try await database.storage.aggregate(aggregations, over: decoded.query, skipping: decoded.offset, at: version)
+        try await database.aggregate(aggregations, over: decoded.query, skipping: decoded.offset, at: version)
       }
     }
     var pages = ResultPages(
@@ -124,7 +124,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListCollectionIdsRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_ListCollectionIdsResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await backend.database(parent.database)
+    let database = try await sessions.open(parent.database)
     guard message.pageSize >= 0 else {
       throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }

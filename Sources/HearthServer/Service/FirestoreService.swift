@@ -7,11 +7,11 @@ internal import SwiftProtobuf
 struct FirestoreService: Sendable {
   static let name = "google.firestore.v1.Firestore"
 
-  let backend: EmbeddedBackend
+  let sessions: Sessions
 
   /// The methods of the service. `ExecutePipeline` only says that it is not served.
   var methods: [CallMethod] {
-    let counter = RequestCounter(limits: backend.limits)
+    let counter = RequestCounter(limits: sessions.limits)
     let methods: [CallMethod] = [
       .unary("GetDocument", encoded: Google_Firestore_V1_Document.self, getDocument),
       .unary("ListDocuments", encoded: Google_Firestore_V1_ListDocumentsResponse.self, listDocuments),

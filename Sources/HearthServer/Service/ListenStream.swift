@@ -61,10 +61,10 @@ final class ListenStream: Sendable {
 
   private func open(_ request: Google_Firestore_V1_ListenRequest) async throws(StatusError) -> ListenSession {
     let name = try service.databaseName(request.database, metadata: call.metadata, field: "ListenRequest.database")
-    let database = try await service.backend.database(name)
-    let subscriber = database.storage.feed.subscribe { [call] in call.post(.wake) }
+    let database = try await service.sessions.open(name)
+    let subscriber = database.feed.subscribe { [call] in call.post(.wake) }
     state.withLock { state in
-      state.unsubscribe = { database.storage.feed.unsubscribe(subscriber) }
+      state.unsubscribe = { database.feed.unsubscribe(subscriber) }
     }
     return ListenSession(
       database: database, subscriber: subscriber, isBehind: { [writer] in writer.isBehind }
@@ -75,7 +75,7 @@ final class ListenStream: Sendable {
 
   /// Sends messages in pieces of ``ListenMessage/bytesPerPiece``.
   private static func send(
-    _ messages: [ListenMessage], of database: HostedDatabase, to writer: Writer
+    _ messages: [ListenMessage], of database: Session, to writer: Writer
   ) async throws {
     var piece = ByteBuffer()
     for message in messages {

@@ -19,14 +19,14 @@ struct ReadPlan {
   /// In a transaction it locks or records the keys and the query: nobody changes their documents before the commit, or the commit is refused.
   /// A request that opens a transaction opens it here.
   static func prepare(
-    _ selector: Selector, in database: HostedDatabase, keys: [DocumentKey] = [], query: Query? = nil
+    _ selector: Selector, in database: Session, keys: [DocumentKey] = [], query: Query? = nil
   ) async throws -> ReadPlan {
     var plan = ReadPlan()
     switch selector {
     case .latest:
       break
     case .readTime(let time):
-      plan.version = try await database.storage.snapshot(at: database.translator.decode(time, at: "read_time"))
+      plan.version = try await database.snapshot(at: database.translator.decode(time, at: "read_time"))
     case .transaction(let id):
       try await plan.record(keys, query, in: [UInt8](id), of: database)
     case .newTransaction(let options):
@@ -36,7 +36,7 @@ struct ReadPlan {
         try await plan.record(keys, query, in: id, of: database)
       } catch {
         // Nobody has heard of it.
-        try? database.transactions.rollback(id)
+        try? database.rollback(id)
         throw error
       }
     }
@@ -44,36 +44,35 @@ struct ReadPlan {
   }
 
   /// Ends the transaction that the request has opened, because it failed before its client heard of it.
-  func abandon(in database: HostedDatabase) {
-    if let newTransaction { try? database.transactions.rollback(newTransaction) }
+  func abandon(in database: Session) {
+    if let newTransaction { try? database.rollback(newTransaction) }
   }
 
   /// Records a read in a transaction and takes the transaction's version.
   private mutating func record(
-    _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: HostedDatabase
+    _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: Session
   ) async throws {
-    let latest = try await database.storage.currentVersion()
-    version = try await database.transactions.read(transaction, keys: keys, query: query, latest: latest)
+    version = try await database.read(in: transaction, keys: keys, query: query)
     isInTransaction = version != nil
   }
 
   /// Opens a transaction with the options of a request.
   static func begin(
-    _ options: Google_Firestore_V1_TransactionOptions, in database: HostedDatabase
+    _ options: Google_Firestore_V1_TransactionOptions, in database: Session
   ) async throws -> [UInt8] {
     let readOnly: Google_Firestore_V1_TransactionOptions.ReadOnly
     switch options.mode {
     case .readOnly(let mode)?: readOnly = mode
     case .readWrite(let mode)?:
-      return try database.transactions.begin(
+      return try database.beginTransaction(
         mode.concurrencyMode == .optimistic ? .optimistic : .pessimistic, repeating: [UInt8](mode.retryTransaction))
-    case nil: return try database.transactions.begin(.pessimistic)
+    case nil: return try database.beginTransaction(.pessimistic)
     }
     guard case .readTime(let time)? = readOnly.consistencySelector else {
-      return try database.transactions.begin(.readOnly)
+      return try database.beginTransaction(.readOnly)
     }
     let timestamp = try database.translator.decode(time, at: "options.read_only.read_time")
-    return try database.transactions.begin(.readOnly, at: try await database.storage.snapshot(at: timestamp))
+    return try database.beginTransaction(.readOnly, at: try await database.snapshot(at: timestamp))
   }
 
   /// Runs a read that is a piece of a larger one.

@@ -4,7 +4,7 @@ internal import HearthStore
 /// The result of a query, piece by piece, all of one version. The next piece is read when it is asked for.
 struct ResultPages: Sendable {
   private let plan: ReadPlan
-  private let database: HostedDatabase
+  private let database: Session
   /// The next queries whose results follow each other; nil before the first piece.
   private var sources: [Query]?
   /// The collection behind which further ones are looked for; nil if there are none.
@@ -20,7 +20,7 @@ struct ResultPages: Sendable {
 
   /// - Parameter isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more than the
   ///   key, each of them has its own result, up to the limit.
-  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: HostedDatabase) {
+  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: Session) {
     self.query = query
     self.isShallow = isShallow
     self.plan = plan
@@ -48,9 +48,9 @@ struct ResultPages: Sendable {
     var rest = try await nextSources()
     guard var source = rest.first else { return nil }
     if isShallow, source.limit != 0 { source.limit = isConcatenated ? remaining : query.limit }
-    let (wanted, start, storage) = (source, cursor, database.storage)
+    let (wanted, start, database) = (source, cursor, database)
     let page = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await storage.page(of: wanted, after: start, at: version)
+      try await database.page(of: wanted, after: start, at: version)
     }
     version = page.answer.readVersion
     remaining = remaining.map { max(0, $0 - page.answer.documents.count) }
@@ -79,10 +79,10 @@ struct ResultPages: Sendable {
 
   /// The collections one after the other, which is their order by name.
   private mutating func moreCollections() async throws -> [Query] {
-    let (storage, parent, last) = (database.storage, query.path, lastCollection)
-    let present = try await storage.currentVersion()
+    let (database, parent, last) = (database, query.path, lastCollection)
+    let present = try await database.currentVersion()
     let ids = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await storage.collectionIDs(
+      try await database.collectionIDs(
         under: parent, after: last, limit: Self.collectionsPerRead, at: version ?? present)
     }
     if plan.version == nil, version == nil { version = present }

@@ -10,7 +10,7 @@ internal import SwiftProtobuf
 struct ResultStream {
   let decoded: CheckedQuery
   let plan: ReadPlan
-  let database: HostedDatabase
+  let database: Session
   /// The last message says what the query has cost.
   let isExplained: Bool
 

@@ -130,11 +130,11 @@ struct VectorSearch {
   ///
   /// - Parameter version: The version at which they were found.
   func firstDocuments(
-    of found: ArraySlice<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: HostedDatabase
+    of found: ArraySlice<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: Session
   ) async throws -> [Document] {
-    let (keys, storage) = (found.map(\.key), database.storage)
+    let keys = found.map(\.key)
     let documents = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await storage.firstDocuments(of: keys[...], at: version).documents
+      try await database.firstDocuments(of: keys[...], at: version).documents
     }
     guard let name = resultField else { return documents }
     return try zip(documents, found).map { document, found in

@@ -4,11 +4,11 @@ internal import HearthWire
 
 /// A write stream after its handshake: one response for each request, in order.
 struct WriteSession {
-  let database: HostedDatabase
+  let database: Session
   /// The number in the token of the latest response. Clients send the token back, and the server ignores it.
   private var responseCount = 0
 
-  init(database: HostedDatabase) {
+  init(database: Session) {
     self.database = database
   }
 
@@ -42,7 +42,7 @@ struct WriteSession {
     let label = try message.labels[WireTranslator.batchLabelName].map { text throws(StatusError) in
       try RequestLabel(parsing: text, mutations: mutations, database: database.id)
     }
-    let outcome = try await database.storage.commit(CommitRequest(mutations: mutations, label: label))
+    let outcome = try await database.commit(CommitRequest(mutations: mutations, label: label))
     response.writeResults = outcome.results.map { database.translator.encode($0) }
     response.commitTime = database.translator.encode(outcome.version)
     return (response, false)

@@ -5,7 +5,7 @@ internal import HearthWire
 struct ExistenceCheck {
   let target: WatchedTarget
   let version: SnapshotVersion
-  let database: HostedDatabase
+  let database: Session
 
   /// The number of documents of the target, and their names if the client will have another number.
   ///

@@ -13,7 +13,7 @@ internal import SwiftProtobuf
 struct ListenSession {
   typealias Send = @Sendable ([ListenMessage]) async throws -> Void
 
-  private let database: HostedDatabase
+  private let database: Session
   private let output: ListenOutput
   private let heldChanges: HeldChanges.Limits
   /// See ``TargetTransfer/freeChanges``.
@@ -30,7 +30,7 @@ struct ListenSession {
   private var announcedVersion: SnapshotVersion = .none
 
   init(
-    database: HostedDatabase, subscriber: ChangeFeed.SubscriberID,
+    database: Session, subscriber: ChangeFeed.SubscriberID,
     isBehind: @escaping @Sendable () -> Bool = { false }, heldChanges: HeldChanges.Limits = .init(),
     freeChanges: Int = TargetTransfer.freeChanges, send: @escaping Send
   ) {
@@ -40,13 +40,13 @@ struct ListenSession {
     self.freeChanges = freeChanges
     output = ListenOutput(isBehind: isBehind, send: send)
     targetUsage = database.metrics?.targetsPerStream.register()
-    self.version = database.storage.feed.latestVersion
+    self.version = database.feed.latestVersion
   }
 
-  private var feed: ChangeFeed { database.storage.feed }
+  private var feed: ChangeFeed { database.feed }
 
   private func token(at version: SnapshotVersion) -> [UInt8] {
-    database.storage.epochs.token(at: version).bytes
+    database.epochs.token(at: version).bytes
   }
 
   // MARK: - Requests
@@ -75,6 +75,7 @@ struct ListenSession {
     var target: WatchedTarget
     do {
       target = try WatchTargetDecoder(database: database).decode(message, id: id)
+      try database.checkWatching(target.source)
     } catch {
       return try await refuse(id, StatusError(describing: error))
     }

@@ -9,17 +9,17 @@ enum ResumePosition {
   ///
   /// - Parameter version: The version that the stream stands at.
   static func version(
-    of message: Google_Firestore_V1_Target, in database: HostedDatabase, streamAt version: SnapshotVersion
+    of message: Google_Firestore_V1_Target, in database: Session, streamAt version: SnapshotVersion
   ) -> SnapshotVersion? {
     let start: SnapshotVersion
     switch message.resumeType {
     case .resumeToken(let bytes):
-      guard let token = ResumeToken(bytes: [UInt8](bytes)), database.storage.epochs.contains(token) else { return nil }
+      guard let token = ResumeToken(bytes: [UInt8](bytes)), database.epochs.contains(token) else { return nil }
       start = token.version
     case .readTime(let time):
       guard let timestamp = try? database.translator.decode(time, at: "read_time") else { return nil }
       start = SnapshotVersion(timestamp)
-      guard database.storage.epochs.contains(start) else { return nil }
+      guard database.epochs.contains(start) else { return nil }
     case nil:
       return nil
     }

@@ -7,7 +7,7 @@ internal import NIOCore
 struct TargetTransfer {
   private let target: WatchedTarget
   private let version: SnapshotVersion
-  private let database: HostedDatabase
+  private let database: Session
   private let output: ListenOutput
   private let freeChanges: Int
   /// Goes out with the next messages.
@@ -31,7 +31,7 @@ struct TargetTransfer {
   }
 
   init(
-    to target: WatchedTarget, at version: SnapshotVersion, of database: HostedDatabase, output: ListenOutput,
+    to target: WatchedTarget, at version: SnapshotVersion, of database: Session, output: ListenOutput,
     freeChanges: Int
   ) {
     (self.target, self.version, self.database, self.output) = (target, version, database, output)
@@ -103,7 +103,7 @@ struct TargetTransfer {
       }
       return nil
     case .query(let query):
-      var window = query.limit.map { _ in WindowDraft(query, in: database.storage.feed.windowMemory) }
+      var window = query.limit.map { _ in WindowDraft(query, in: database.feed.windowMemory) }
       try await sendResult(of: query, &window)
       return window
     }
@@ -172,14 +172,13 @@ struct TargetTransfer {
   /// The number of changes that the difference has to look at; nil if the log has forgotten them, or if they are so many that the result costs less.
   private func changeCount(after start: SnapshotVersion) async throws(StatusError) -> Int? {
     guard case .query(let query) = target.source, query.documentKey == nil else { return 1 }
-    let storage = database.storage
-    let some = try await storage.changeCount(of: query, after: start, through: version, upTo: freeChanges + 1)
+    let some = try await database.changeCount(of: query, after: start, through: version, upTo: freeChanges + 1)
     guard let some, some > freeChanges else { return some }
     // Documents in the result are read one after the other and changes are looked up, so that one costs about twice the other.
     guard query.limit == nil else { return nil }
     let most = try await database.watchedCount(of: query, at: version) / 2
     guard most > freeChanges,
-      let all = try await storage.changeCount(of: query, after: start, through: version, upTo: most + 1), all <= most
+      let all = try await database.changeCount(of: query, after: start, through: version, upTo: most + 1), all <= most
     else { return nil }
     return all
   }
@@ -191,7 +190,7 @@ struct TargetTransfer {
     var growth = 0
     var cursor: DifferenceCursor?
     repeat {
-      let piece = try await database.storage.difference(
+      let piece = try await database.difference(
         of: target.source, after: start, through: version, from: cursor, edges: edges)
       guard let piece else { return nil }
       for change in piece.changes {
@@ -211,7 +210,7 @@ struct TargetTransfer {
     repeat {
       let page: QueryPage
       do {
-        page = try await database.storage.page(of: query, after: cursor, at: start)
+        page = try await database.page(of: query, after: cursor, at: start)
       } catch {
         guard error.code == .failedPrecondition else { throw error }
         return nil
@@ -228,7 +227,7 @@ struct TargetTransfer {
   private mutating func sendNews(
     of query: Query, after start: SnapshotVersion, _ former: WindowDraft?
   ) async throws -> WindowDraft {
-    var window = WindowDraft(query, in: database.storage.feed.windowMemory)
+    var window = WindowDraft(query, in: database.feed.windowMemory)
     var cursor: QueryCursor?
     repeat {
       let page = try await database.watchedPage(of: query, after: cursor, at: version)
@@ -274,9 +273,9 @@ extension QueryPage {
 struct DocumentPieces {
   private var rest: ArraySlice<DocumentKey>
   private let version: SnapshotVersion
-  private let database: HostedDatabase
+  private let database: Session
 
-  init(_ keys: [DocumentKey], at version: SnapshotVersion, in database: HostedDatabase) {
+  init(_ keys: [DocumentKey], at version: SnapshotVersion, in database: Session) {
     rest = keys[...]
     (self.version, self.database) = (version, database)
   }

@@ -3,7 +3,7 @@ internal import HearthWire
 
 /// Reads the target of a listen request and checks that it can be listened to.
 struct WatchTargetDecoder {
-  let database: HostedDatabase
+  let database: Session
 
   /// - Throws: `WireError` for what is malformed, `StatusError` for a query that listeners cannot have.
   func decode(_ message: Google_Firestore_V1_Target, id: TargetID) throws -> WatchedTarget {

@@ -3,13 +3,13 @@ internal import HearthModel
 /// Reads of a stream at its version, which is in the past as soon as something is committed.
 ///
 /// They throw UNAVAILABLE when the stream is so slow that its version is no longer kept: the client reconnects and starts from the beginning.
-extension HostedDatabase {
+extension Session {
   /// A piece of a result.
   func watchedPage(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
   ) async throws(StatusError) -> QueryPage {
     do {
-      return try await storage.page(of: query, after: cursor, at: version)
+      return try await page(of: query, after: cursor, at: version)
     } catch {
       throw Self.watchFailure(error)
     }
@@ -20,7 +20,7 @@ extension HostedDatabase {
     firstOf keys: ArraySlice<DocumentKey>, at version: SnapshotVersion
   ) async throws(StatusError) -> [Document] {
     do {
-      return try await storage.firstDocuments(of: keys, at: version).documents
+      return try await firstDocuments(of: keys, at: version).documents
     } catch {
       throw Self.watchFailure(error)
     }
@@ -29,7 +29,7 @@ extension HostedDatabase {
   /// The number of documents in the result of a query without limit.
   func watchedCount(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
     do {
-      return try await storage.count(of: query, at: version)
+      return try await count(of: query, at: version)
     } catch {
       throw Self.watchFailure(error)
     }
@@ -48,7 +48,7 @@ extension HostedDatabase {
   func refilledWindow(
     of query: Query, at version: SnapshotVersion, knowing known: LimitWindow
   ) async throws(StatusError) -> RefilledWindow? {
-    var draft = WindowDraft(query, in: storage.feed.windowMemory)
+    var draft = WindowDraft(query, in: feed.windowMemory)
     var contents: [DocumentKey: Document] = [:]
     var bytes = 0
     var cursor: QueryCursor?

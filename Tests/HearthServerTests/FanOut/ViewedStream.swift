@@ -47,7 +47,7 @@ actor ViewedStream {
     self.inbox = inbox
     feed = fixture.storage.feed
     subscriber = feed.subscribe(wake: wake)
-    session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
+    session = ListenSession(database: fixture.database.session, subscriber: subscriber) { messages in
       await inbox.append(try messages.flatMap { try $0.decoded })
     }
   }

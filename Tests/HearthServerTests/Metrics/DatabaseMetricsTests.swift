@@ -134,7 +134,7 @@ struct DatabaseMetricsTests {
       let id = try registry.begin(.optimistic)
       _ = try await registry.read(id, keys: [key("c/a")], latest: version)
       if isDisturbed { try await fixture.set("c/a", ["n": 1]) }
-      _ = try? await fixture.database.commit([.set(key("c/a"), ["n": 2])], endingTransaction: id)
+      _ = try? await fixture.database.session.commit([.set(key("c/a"), ["n": 2])], endingTransaction: id)
       #expect(factory.counterTotal(label: "hearth.server.transactions.aborted") == count)
     }
   }

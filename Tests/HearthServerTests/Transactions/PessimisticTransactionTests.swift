@@ -25,7 +25,7 @@ struct PessimisticTransactionTests {
   ) -> Task<StatusCode?, Never> {
     Task {
       do throws(StatusError) {
-        _ = try await fixture.database.commit(mutations, endingTransaction: transaction)
+        _ = try await fixture.database.session.commit(mutations, endingTransaction: transaction)
         return nil
       } catch {
         return error.code

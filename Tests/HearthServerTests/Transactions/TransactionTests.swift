@@ -169,7 +169,7 @@ struct TransactionTests {
     let writes = [Mutation.set(key("a/2"), ["n": 2.value])]
     func commit() async -> StatusCode? {
       do throws(StatusError) {
-        _ = try await database.commit(writes, endingTransaction: transaction)
+        _ = try await database.session.commit(writes, endingTransaction: transaction)
         return nil
       } catch {
         return error.code
@@ -183,9 +183,9 @@ struct TransactionTests {
     #expect(await commit() == .aborted)
     let again = try database.transactions.begin(.pessimistic)
     fails.withLock { $0 = true }
-    await #expect(throws: StatusError.self) { try await database.commit(writes, endingTransaction: again) }
+    await #expect(throws: StatusError.self) { try await database.session.commit(writes, endingTransaction: again) }
     fails.withLock { $0 = false }
-    _ = try await database.commit(writes, endingTransaction: again)
+    _ = try await database.session.commit(writes, endingTransaction: again)
   }
 
   @Test("abandoned transactions make room after a minute, and those that read much have a limit together")

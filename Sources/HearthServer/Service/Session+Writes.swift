@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthRPC
 internal import HearthWire
 
-extension HostedDatabase {
+extension Session {
   /// Decodes the writes of a request that is carried out as a whole, and checks them against the limits.
   ///
   /// - Throws: `StatusError` that names the write by its index if there are several, or says which writes of one document do not go together.
@@ -45,26 +45,5 @@ extension HostedDatabase {
   /// Decodes one write and checks it against the limits.
   func checkedMutation(of write: Google_Firestore_V1_Write) throws -> Mutation {
     try WriteLimits.checked(translator.decode(write: write), database: id)
-  }
-
-  /// Commits the writes of a request, which may end a transaction.
-  ///
-  /// - Parameter transaction: empty if there is none.
-  func commit(
-    _ mutations: [Mutation], endingTransaction transaction: [UInt8]
-  ) async throws(StatusError) -> CommitOutcome {
-    guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
-    // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
-    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-      () async throws(StatusError) -> CommitOutcome in
-      let digest = RequestLabel.digest(of: mutations, in: id)
-      return try await transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
-        (conditions) throws(StatusError) in
-        // Reads alone are consistent: they all saw one snapshot, or were locked.
-        let reads = mutations.isEmpty ? nil : conditions.reads
-        return try await storage.commit(
-          CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
-      }
-    }
   }
 }

@@ -1,0 +1,204 @@
+internal import HearthModel
+internal import HearthWire
+
+/// A database as one caller sees it: all that calls can reach. Each access asks an ``AccessGuard`` first.
+///
+/// Nothing else of a call names the database, its storage or its transactions; `scripts/structure --check` sees to that.
+struct Session: Sendable {
+  let caller: Caller
+  private let database: HostedDatabase
+  private let accessGuard: any AccessGuard
+
+  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard) {
+    self.database = database
+    self.caller = caller
+    self.accessGuard = accessGuard
+  }
+
+  private var storage: any ServerStorage { database.storage }
+
+  private func check(_ access: Access) throws(StatusError) {
+    try accessGuard.check(access, by: caller, in: database.id)
+  }
+}
+
+// MARK: - The same for every caller
+
+extension Session {
+  var id: DatabaseID { database.id }
+  var translator: WireTranslator { database.translator }
+  var limits: DatabaseLimits { database.limits }
+  /// Nil if queries may be without indexes.
+  var indexRules: IndexRules? { database.indexRules }
+  /// Nil if the program has no metrics backend.
+  var metrics: ServerMetrics? { database.metrics }
+
+  /// As ``ServerStorage/currentVersion()``.
+  func currentVersion() async throws(StatusError) -> SnapshotVersion {
+    try await storage.currentVersion()
+  }
+
+  /// As ``ServerStorage/snapshot(at:)``.
+  func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
+    try await storage.snapshot(at: readTime)
+  }
+}
+
+// MARK: - Reads
+
+extension Session {
+  /// As ``ServerStorage/documents(for:at:)``.
+  func documents(for keys: [DocumentKey], at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
+    try check(.get(keys[...]))
+    return try await storage.documents(for: keys, at: version)
+  }
+
+  /// As ``ServerStorage/firstDocuments(of:at:)``.
+  func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    try check(.get(keys))
+    return try await storage.firstDocuments(of: keys, at: version)
+  }
+
+  /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
+  func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryPage {
+    if cursor == nil { try check(.list(query)) }
+    return try await storage.page(of: query, after: cursor, at: version)
+  }
+
+  /// As ``ServerStorage/plan(of:)``.
+  func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
+    try check(.list(query))
+    return try await storage.plan(of: query)
+  }
+
+  /// As ``ServerStorage/aggregate(_:over:skipping:at:)``.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> AggregateAnswer {
+    try check(.aggregate(query))
+    return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+  }
+
+  /// As ``ServerStorage/collectionIDs(under:after:limit:at:)``.
+  func collectionIDs(
+    under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String] {
+    try check(.listChildren(of: parent))
+    return try await storage.collectionIDs(under: parent, after: last, limit: limit, at: version)
+  }
+
+  /// As ``ServerStorage/partitionPoints(of:count:minimumSize:at:)``.
+  func partitionPoints(
+    of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> PartitionAnswer {
+    try check(.partition(query))
+    return try await storage.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
+  }
+}
+
+// MARK: - Transactions
+
+extension Session {
+  /// As ``TransactionRegistry/begin(_:repeating:at:)``.
+  func beginTransaction(
+    _ isolation: TransactionRegistry.Isolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
+  ) throws(StatusError) -> [UInt8] {
+    try check(.beginTransaction)
+    return try database.transactions.begin(isolation, repeating: repeated, at: version)
+  }
+
+  /// Records a read of a transaction, whose documents it then reads as any other.
+  ///
+  /// - Returns: As ``TransactionRegistry/read(_:keys:query:latest:)``.
+  func read(
+    in transaction: [UInt8], keys: [DocumentKey], query: Query?
+  ) async throws(StatusError) -> SnapshotVersion? {
+    let latest = try await storage.currentVersion()
+    return try await database.transactions.read(transaction, keys: keys, query: query, latest: latest)
+  }
+
+  func rollback(_ transaction: [UInt8]) throws(StatusError) {
+    try database.transactions.rollback(transaction)
+  }
+}
+
+// MARK: - Writes
+
+extension Session {
+  /// As ``ServerStorage/commit(_:)``.
+  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
+    try check(.write(request.mutations))
+    return try await storage.commit(request)
+  }
+
+  /// Commits the writes of a request, which may end a transaction.
+  ///
+  /// - Parameter transaction: empty if there is none.
+  func commit(
+    _ mutations: [Mutation], endingTransaction transaction: [UInt8]
+  ) async throws(StatusError) -> CommitOutcome {
+    try check(.write(mutations))
+    guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
+    // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      () async throws(StatusError) -> CommitOutcome in
+      let digest = RequestLabel.digest(of: mutations, in: id)
+      return try await database.transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
+        (conditions) throws(StatusError) in
+        // Reads alone are consistent: they all saw one snapshot, or were locked.
+        let reads = mutations.isEmpty ? nil : conditions.reads
+        return try await storage.commit(
+          CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
+      }
+    }
+  }
+
+  /// As ``ServerStorage/clear(_:)``, and aborts all open transactions of the database.
+  func clear(_ place: ResourcePath) async throws(StatusError) {
+    try check(.clear(place))
+    database.transactions.abortAll()
+    try await storage.clear(place)
+  }
+}
+
+// MARK: - Watching
+
+extension Session {
+  /// The commits, for streams, which call ``checkWatching(_:)`` for each of their targets.
+  var feed: ChangeFeed { storage.feed }
+
+  /// The epochs of the database: they tell which positions of clients lie in its present history.
+  var epochs: Epochs { storage.epochs }
+
+  /// - Throws: PERMISSION_DENIED for what the caller may not watch.
+  func checkWatching(_ source: WatchSource) throws(StatusError) {
+    try check(.watch(source))
+  }
+
+  /// As ``ServerStorage/count(of:at:)``.
+  func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
+    try check(.watch(.query(query)))
+    return try await storage.count(of: query, at: version)
+  }
+
+  /// As ``ServerStorage/difference(of:after:through:from:edges:)``. The guard is asked for the first piece.
+  func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?
+  ) async throws(StatusError) -> DifferencePiece? {
+    if cursor == nil { try check(.watch(source)) }
+    return try await storage.difference(of: source, after: start, through: end, from: cursor, edges: edges)
+  }
+
+  /// As ``ServerStorage/changeCount(of:after:through:upTo:)``.
+  func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) async throws(StatusError) -> Int? {
+    try check(.watch(.query(query)))
+    return try await storage.changeCount(of: query, after: start, through: end, upTo: limit)
+  }
+}
