@@ -10,9 +10,9 @@ struct CallInputTests {
   @Test("requests come before signals, so that a stream with ever new commits still serves them; the end comes last")
   func order() async throws {
     let call = ServerCall(
-      streamID: 1, method: .answered, metadata: CallMetadata(), transcoder: nil,
+      number: 1, method: .answered, metadata: CallMetadata(), transcoder: nil,
       load: ServerLoad(limits: ServerLimits()),
-      outbox: CallOutbox(eventLoop: EmbeddedEventLoop()), share: ConnectionShare())
+      outlet: CallOutbox(eventLoop: EmbeddedEventLoop()), share: ConnectionShare())
     call.post(.wake)
     call.post(.refresh)
     call.deliver(ByteBuffer(string: "first"))

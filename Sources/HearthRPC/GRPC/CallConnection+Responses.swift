@@ -11,7 +11,7 @@ extension CallConnection {
   /// Does what calls have asked for since the last time.
   func takeOutbox() {
     for call in outbox.takeAll() {
-      guard let stream = streams[call.streamID] else { continue }
+      guard let stream = streams[HTTP2StreamID(call.number)] else { continue }
       takeOutput(of: stream)
     }
     flushIfNeeded()

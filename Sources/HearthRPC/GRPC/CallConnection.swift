@@ -209,7 +209,7 @@ extension CallConnection {
     _ id: HTTP2StreamID, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: (any CallTranscoder)?
   ) -> OpenStream {
     let call = ServerCall(
-      streamID: id, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outbox: outbox,
+      number: Int(id), method: method, metadata: metadata, transcoder: transcoder, load: server.load, outlet: outbox,
       share: share)
     let stream = OpenStream(
       id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)

@@ -7,9 +7,15 @@ protocol CallCarrier: AnyObject {
   func takeOutbox()
 }
 
+/// Takes what calls have to send.
+protocol CallOutlet: AnyObject, Sendable {
+  /// The call has something to send, has ended, or can take more requests: see ``ServerCall/takeOutput()``. Called on any thread.
+  func wake(_ call: ServerCall)
+}
+
 /// The calls of one connection that have something for it. The first of them wakes the event loop; those that come until it has run go
 /// with it, and into one write to the socket.
-final class CallOutbox: Sendable {
+final class CallOutbox: CallOutlet {
   private struct State {
     var calls: [ServerCall] = []
     /// Nil when the connection is over.
@@ -28,7 +34,7 @@ final class CallOutbox: Sendable {
     state.withLock { $0.connection = connection.map { NIOLoopBound($0, eventLoop: eventLoop) } }
   }
 
-  func add(_ call: ServerCall) {
+  func wake(_ call: ServerCall) {
     let connection = state.withLock { state -> NIOLoopBound<any CallCarrier>? in
       guard let connection = state.connection else { return nil }
       state.calls.append(call)

@@ -96,7 +96,7 @@ extension ServerCall {
         return (nil, false)
       }
       idleWaiter?.resume()
-      if isNews { outbox.add(self) }
+      if isNews { outlet.wake(self) }
       switch result {
       case .success(.message(let message)): continuation.resume(with: begun(message))
       case .some(let result): continuation.resume(with: result)

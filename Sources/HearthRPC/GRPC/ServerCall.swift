@@ -1,12 +1,11 @@
 internal import HearthModel
 package import NIOCore
-internal import NIOHTTP2
 internal import Synchronization
 
 /// A call in progress: what its connection, on an event loop, and its task, in the pool, share.
 ///
 /// The task adds response bytes and takes requests; the connection takes response bytes as the client's flow control lets them go, and
-/// adds requests. Whoever has something for the connection tells its ``CallOutbox``, which wakes the event loop once for many calls.
+/// adds requests. What has something for the connection wakes the call's ``CallOutlet``.
 package final class ServerCall: Sendable {
   /// Something that a stream waits for beside requests.
   package struct Signals: OptionSet {
@@ -73,28 +72,29 @@ package final class ServerCall: Sendable {
     var intake: AsyncStream<ByteBuffer>.Continuation?
   }
 
-  let streamID: HTTP2StreamID
+  /// The number by which its outlet knows it: that of its stream over HTTP/2.
+  let number: Int
   package let method: CallMethod
   package let metadata: CallMetadata
   /// Nil for a call of gRPC.
   let transcoder: (any CallTranscoder)?
   let load: ServerLoad
-  let outbox: CallOutbox
+  let outlet: any CallOutlet
   let share: ConnectionShare
   let state = Mutex(State())
   /// Bytes that the request in progress counts for.
   let requestBytesInProgress = Atomic(0)
 
   init(
-    streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?,
-    load: ServerLoad, outbox: CallOutbox, share: ConnectionShare
+    number: Int, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?, load: ServerLoad,
+    outlet: any CallOutlet, share: ConnectionShare
   ) {
-    self.streamID = streamID
+    self.number = number
     self.method = method
     self.metadata = metadata
     self.transcoder = transcoder
     self.load = load
-    self.outbox = outbox
+    self.outlet = outlet
     self.share = share
   }
 }
@@ -137,13 +137,13 @@ extension ServerCall {
     task?.cancel()
     reader?.resume(throwing: status)
     writer?.resume(throwing: status)
-    if isNew { outbox.add(self) }
+    if isNew { outlet.wake(self) }
   }
 
   /// Ends the call, or its end if the task has finished, without the bytes that wait. Called where the connection does not know of it.
   func evict(_ status: CallStatus) {
     stop(status, droppingBytes: true)
-    outbox.add(self)
+    outlet.wake(self)
   }
 
   /// Ends the call as its task has chosen.
@@ -162,7 +162,7 @@ extension ServerCall {
     idleWaiter?.resume()
     if isNew {
       if let limit = status.exceeded { load.metrics?.exceeded(limit) }
-      outbox.add(self)
+      outlet.wake(self)
     }
   }
 
@@ -179,7 +179,7 @@ extension ServerCall {
   /// Sends the response head without waiting for a response.
   func sendHead() {
     state.withLock { $0.sendsHead = true }
-    outbox.add(self)
+    outlet.wake(self)
   }
 
   /// Adds a response message, and waits as below.
@@ -211,7 +211,7 @@ extension ServerCall {
       let mayGoOn = state.queuedBytes <= queuedBytesAllowed
       return (!isHeldBack || !mayGoOn || state.bytes.readableBytes >= Self.heldBackBytes, mayGoOn)
     }
-    if isNews { outbox.add(self) }
+    if isNews { outlet.wake(self) }
     load.unread.relieve()
     guard !mayGoOn else { return }
     load.writerWaits()
@@ -223,7 +223,7 @@ extension ServerCall {
   /// Sends what is held back.
   func flush() {
     let isNews = state.withLock { $0.bytes.readableBytes > 0 }
-    if isNews { outbox.add(self) }
+    if isNews { outlet.wake(self) }
   }
 
   private func untilTaken() async throws {

@@ -174,8 +174,8 @@ extension HTTP1Connection {
     _ head: HTTPRequestHead, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: any CallTranscoder
   ) -> Exchange {
     let call = ServerCall(
-      streamID: .rootStream, method: method, metadata: metadata, transcoder: transcoder, load: server.load,
-      outbox: outbox, share: share)
+      number: 0, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outlet: outbox,
+      share: share)
     share.add(call)
     return Exchange(call: call, transcoder: transcoder, version: head.version, keepsAlive: head.isKeepAlive)
   }

@@ -26,8 +26,8 @@ struct UnreadBudgetTests {
 
   private static func call(_ load: ServerLoad, _ share: ConnectionShare) -> ServerCall {
     let call = ServerCall(
-      streamID: 1, method: .answered, metadata: CallMetadata(), transcoder: nil, load: load,
-      outbox: CallOutbox(eventLoop: EmbeddedEventLoop()), share: share)
+      number: 1, method: .answered, metadata: CallMetadata(), transcoder: nil, load: load,
+      outlet: CallOutbox(eventLoop: EmbeddedEventLoop()), share: share)
     share.add(call)
     return call
   }
