@@ -166,6 +166,9 @@ let package = Package(
       name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport",
       swiftSettings: coreSettings),
     .target(
+      name: "EngineHarness", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      path: "Tests/Support/EngineHarness", swiftSettings: coreSettings),
+    .target(
       name: "RawHTTP2", dependencies: ["HearthWire", protobuf, nioCore, nioPosix, nioHPACK],
       path: "Tests/Support/RawHTTP2", swiftSettings: settings),
     .testTarget(
@@ -179,18 +182,23 @@ let package = Package(
       exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport", crypto],
+      dependencies: [
+        "HearthSync", "HearthCache", "HearthStore", "HearthModel", "EngineHarness", "TestSupport", crypto,
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],
+      name: "SpecTests",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "EngineHarness", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "SimulationTests",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "EngineHarness", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests",
-      dependencies: ["Hearth", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf],
+      dependencies: [
+        "Hearth", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", "EngineHarness", protobuf,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
@@ -256,9 +264,8 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
-        "HearthCache",
-        "HearthStore", "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample",
-        "ToDoExample",
+        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "EngineHarness", "TestSupport", "CrashWriter",
+        "CacheSharer", "NotesExample", "ToDoExample",
         "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -20,7 +21,7 @@ final class ConflictDevice {
   let place: ConflictHistory.Place
   private let memory: Database?
   private let folder: URL?
-  private let locks = SharedLocks()
+  private let locks = CacheLocks()
   private var processCount = 0
   /// True once something in the file was damaged.
   private(set) var wasDamaged = false

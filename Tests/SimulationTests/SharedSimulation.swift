@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -23,7 +24,7 @@ final class SharedSimulation: RepeatableHistory {
   var generator: SeededGenerator
   var backend = SimulatedBackend()
   var ledger = WriteLedger()
-  let locks = SharedLocks()
+  let locks = CacheLocks()
   let folder: URL
   private(set) var clients: [SharedClient] = []
   var backendKnowsLabels: Bool { history.backendKnowsLabels }

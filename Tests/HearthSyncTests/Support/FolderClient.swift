@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -15,7 +16,7 @@ final class FolderClient {
   /// The writes whose callers were told that they are stored.
   private(set) var saved: [WriteID] = []
   private var answers: [RequestID: StatusError?] = [:]
-  private var writeStream: StreamID?
+  private lazy var driver = EngineDriver(delegate: self)
 
   /// - Parameter name: that of a client which shares the cache; nil for one that has it for itself.
   init(_ folder: String, name: String? = nil) throws {
@@ -38,18 +39,7 @@ final class FolderClient {
     handle(.start)
   }
 
-  func handle(_ event: SyncEvent) {
-    for action in engine.handle(event, now: .zero) {
-      switch action {
-      case .completeWrite(let id, let error): completed[id] = .some(error)
-      case .writeSaved(let id): saved.append(id)
-      case .answer(let id, _): answers[id] = .some(nil)
-      case .requestFailed(let id, let error): answers[id] = error
-      case .openWriteStream(let id): writeStream = id
-      default: break
-      }
-    }
-  }
+  func handle(_ event: SyncEvent) { driver.post(event) }
 
   /// Writes whose identities say which ones they are, together.
   func write(_ numbers: Int..., keepsOutcome: Bool = false) {
@@ -82,13 +72,12 @@ final class FolderClient {
 
   /// The backend answers the oldest batch.
   func receiveAnswer() throws {
-    let id = try #require(writeStream)
-    handle(.writeStreamOpened(id))
-    handle(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: true)))
+    driver.endOpening(.write)
     let version = SnapshotVersion(microseconds: 7)
-    handle(
-      .writeStreamMessage(
-        id, WriteResponse(streamToken: [1], commitVersion: version, results: [MutationResult(version: version)])))
+    let isAnswered = driver.answerWrite { _ in
+      .success(WriteResponse(committedAt: version, [MutationResult(version: version)]))
+    }
+    try #require(isAnswered)
   }
 
   /// Makes reads of this name fail.
@@ -103,4 +92,16 @@ final class FolderClient {
     cache.close()
     return handover
   }
+}
+
+extension FolderClient: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { Issue.record("\(text)") }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening { .waits }
+  var handshake: WriteResponse? { WriteResponse(streamToken: [0], knowsBatchLabels: true) }
+  func saved(_ id: WriteID) { saved.append(id) }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) { completed[id] = .some(error) }
+  func answered(_ id: RequestID, _ answer: EngineAnswer) { answers[id] = .some(nil) }
+  func failed(_ id: RequestID, _ error: StatusError) { answers[id] = error }
 }

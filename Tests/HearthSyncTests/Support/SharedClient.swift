@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -9,10 +10,9 @@ import Testing
 /// Several engines on one file. Wake-ups, timers and ends come when the test says so.
 final class SharedCache: @unchecked Sendable {
   let folder: String
-  fileprivate var livingNames: Set<String> = []
-  fileprivate var leaseHolder: String?
+  fileprivate let locks = CacheLocks()
+  fileprivate let clock = DeviceClock()
   fileprivate var clients: [SharedClient] = []
-  private(set) var now = Duration.zero
 
   init() throws {
     folder = NSTemporaryDirectory() + "hearth-shared-" + UUID().uuidString
@@ -30,6 +30,7 @@ final class SharedCache: @unchecked Sendable {
     return (cache, a, b)
   }
 
+  var now: Duration { clock.now }
   var file: String { folder + "/cache.sqlite" }
 
   func client(
@@ -58,7 +59,7 @@ final class SharedCache: @unchecked Sendable {
 
   /// Gives the lease to a client although its holder has not given it back.
   func takeLease(for client: SharedClient) {
-    leaseHolder = nil
+    locks.loseLease()
     client.fire(.clientMetadataRefresh)
   }
 
@@ -84,37 +85,13 @@ final class SharedCache: @unchecked Sendable {
   /// Lets time pass, with everything that becomes due.
   func wait(_ seconds: Int = 1) {
     for _ in 0..<seconds {
-      now += .seconds(1)
+      clock.now += .seconds(1)
       deliver()
     }
   }
 
   fileprivate func wakeOthers(than client: SharedClient) {
     for other in clients where other !== client { other.isWoken = true }
-  }
-
-  fileprivate final class Locks: ClientLocks {
-    private unowned let cache: SharedCache
-    let name: String
-
-    init(_ cache: SharedCache, _ name: String) {
-      (self.cache, self.name) = (cache, name)
-      cache.livingNames.insert(name)
-    }
-
-    func isAlive(_ name: String) -> Bool { cache.livingNames.contains(name) }
-
-    func acquireLease() -> Bool {
-      if let holder = cache.leaseHolder, holder != name { return false }
-      cache.leaseHolder = name
-      return true
-    }
-
-    var leaseIsFree: Bool { cache.leaseHolder == nil }
-
-    func releaseLease() {
-      if cache.leaseHolder == name { cache.leaseHolder = nil }
-    }
   }
 }
 
@@ -128,12 +105,14 @@ final class SharedClient {
   /// False for a client whose process was stopped, or has ended.
   var isRunning = true
   fileprivate var isWoken = false
-  private var inbox: [SyncEvent] = []
-  private var isDraining = false
+  private(set) lazy var driver = EngineDriver(delegate: self, clock: cache.clock)
   private var nextNumber = 1
-  private var timers: [TimerKind: Duration] = [:]
+  private var failures = InjectedFailures(transactionKind: .io)
   /// Transactions with these names fail.
-  var failing: Set<String> = []
+  var failing: Set<String> {
+    get { failures.transactions }
+    set { failures.transactions = newValue }
+  }
   /// Executed once at the begin of the transaction of that name.
   var hooks: [String: () -> Void] = [:]
 
@@ -147,11 +126,6 @@ final class SharedClient {
   var answersTargets = false
   /// True if a write stream that was closed is still answered, until ``endParting()``.
   var answersLate = false
-  private var parting: [(id: StreamID, batches: [[Mutation]])] = []
-  private(set) var watchStream: StreamID?
-  private(set) var writeStream: StreamID?
-  private(set) var watched: Set<TargetID> = []
-  private(set) var sentBatches: [[Mutation]] = []
   private(set) var sentBatchCount = 0
   private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
   private(set) var errors: [ListenerID: StatusError] = [:]
@@ -159,8 +133,6 @@ final class SharedClient {
   private(set) var answers: [RequestID: EngineAnswer] = [:]
   private(set) var failedRequests: [RequestID: StatusError] = [:]
   private(set) var warnings: [String] = []
-  private(set) var queries: [BackgroundQueryJob] = []
-  private(set) var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
   private(set) var questions: [ConflictID] = []
   private(set) var cancelledQuestions: [ConflictID] = []
   private(set) var backgroundQueryCount = 0
@@ -174,7 +146,7 @@ final class SharedClient {
     database = try Database(.file(path: cache.file), options: .init(synchronous: .normal, busyTimeout: busyTimeout))
     store = try LocalStore(
       database: database, databaseID: TestClient.database, garbageCollection: .leastRecentlyUsed(thresholdBytes: 1),
-      user: nil, newCacheID: "cache", locks: SharedCache.Locks(cache, name))
+      user: nil, newCacheID: "cache", locks: cache.locks.begin(name))
     engine = SyncEngine(
       localStore: store,
       configuration: SyncConfiguration(
@@ -182,7 +154,7 @@ final class SharedClient {
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point else { return nil }
       if let hook = hooks.removeValue(forKey: name) { hook() }
-      return failing.contains(name) ? StoreError(kind: .io, message: "made to fail: \(name)") : nil
+      return failures.failure(ofTransaction: name)
     }
   }
 
@@ -193,18 +165,17 @@ final class SharedClient {
     isRunning = false
     database.injectFailure = nil
     database.close()
-    cache.livingNames.remove(name)
-    if cache.leaseHolder == name { cache.leaseHolder = nil }
+    cache.locks.end(name)
   }
 
   func suspend() {
     post(.suspend)
-    cache.livingNames.remove(name)
+    cache.locks.end(name)
     isRunning = false
   }
 
   func resume() {
-    cache.livingNames.insert(name)
+    cache.locks.resume(name)
     isRunning = true
     post(.resume)
     cache.deliver()
@@ -218,86 +189,16 @@ final class SharedClient {
   }
 
   fileprivate var dueTimers: [TimerKind] {
-    timers.filter { $0.value <= cache.now }.keys.sorted { $0.rawValue < $1.rawValue }
+    driver.timers.running.filter { $0.due <= cache.now }.map(\.kind).sorted { $0.rawValue < $1.rawValue }
   }
 
-  func fire(_ kind: TimerKind) {
-    guard timers.removeValue(forKey: kind) != nil else { return }
-    post(.timerFired(kind))
-  }
+  func fire(_ kind: TimerKind) { driver.fireNow(kind) }
 
-  func post(_ event: SyncEvent) {
-    inbox.append(event)
-    guard !isDraining else { return }
-    isDraining = true
-    while !inbox.isEmpty {
-      for action in engine.handle(inbox.removeFirst(), now: cache.now) { carryOut(action) }
-    }
-    isDraining = false
-  }
-
-  private func carryOut(_ action: SyncAction) {
-    switch action {
-    case .openWatchStream(let id) where connectionError != nil:
-      inbox.append(.watchStreamClosed(id, connectionError))
-    case .openWriteStream(let id) where connectionError != nil:
-      inbox.append(.writeStreamClosed(id, connectionError))
-    case .openWatchStream(let id):
-      inbox.append(.watchStreamOpened(id))
-      if let openedStreamError { return inbox.append(.watchStreamClosed(id, openedStreamError)) }
-      watchStream = id
-    case .closeWatchStream: (watchStream, watched) = (nil, [])
-    case .sendWatch(let id, .addTarget(let request)):
-      watched.insert(request.targetID)
-      if answersTargets { answer(request.targetID, on: id) }
-    case .sendWatch(let id, .removeTarget(let target)):
-      watched.remove(target)
-      guard answersTargets else { return }
-      let removal = WatchTargetChange(state: .removed, targetIDs: [target])
-      inbox.append(.watchStreamMessage(id, .targetChange(removal)))
-    case .openWriteStream(let id):
-      writeStream = id
-      inbox.append(.writeStreamOpened(id))
-    case .closeWriteStream(let id):
-      if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
-      (writeStream, sentBatches) = (nil, [])
-    case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
-    case .sendWrite(let id, .writes(let mutations, _, _)):
-      guard !mutations.isEmpty else { return }
-      sentBatchCount += 1
-      if let writeError {
-        writeStream = nil
-        return inbox.append(.writeStreamClosed(id, writeError))
-      }
-      sentBatches.append(mutations)
-    case .startTimer(let kind, let delay): timers[kind] = cache.now + delay
-    case .cancelTimer(let kind): timers[kind] = nil
-    case .raiseSnapshot(let id, let snapshot): snapshots[id, default: []].append(snapshot)
-    case .raiseError(let id, let error): errors[id] = error
-    case .completeWrite(let id, let error): writes[id] = .some(error)
-    case .answer(let id, let answer): answers[id] = answer
-    case .requestFailed(let id, let error): failedRequests[id] = error
-    case .runBackgroundQuery(let query): queries.append(query)
-    case .lookUp(let id, let keys): lookUps.append((id, keys))
-    case .askResolver(let id, _): questions.append(id)
-    case .cancelQuestion(let id): cancelledQuestions.append(id)
-    case .wakeOthers: cache.wakeOthers(than: self)
-    case .log(.warning, let text), .log(.error, let text): warnings.append(text)
-    default: break
-    }
-  }
-
-  private func answer(_ target: TargetID, on stream: StreamID) {
-    inbox += [
-      WatchTargetChange(state: .added, targetIDs: [target]),
-      WatchTargetChange(state: .current, targetIDs: [target], resumeToken: [1]),
-      WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(1)),
-    ].map { .watchStreamMessage(stream, .targetChange($0)) }
-  }
+  func post(_ event: SyncEvent) { driver.post(event) }
 
   /// Answers the latest reading of documents for a conflict.
   func answerLookUp(_ documents: Document...) throws {
-    guard let lookUp = lookUps.popLast() else { throw TestFailure("\(name) reads no documents") }
+    guard let lookUp = driver.lookUps.popLast() else { throw TestFailure("\(name) reads no documents") }
     post(.lookedUp(lookUp.id, .success(documents)))
   }
 
@@ -345,8 +246,7 @@ final class SharedClient {
   }
 
   func send(_ message: WatchResponse) throws {
-    guard let watchStream else { throw TestFailure("\(name) has no watch stream") }
-    post(.watchStreamMessage(watchStream, message))
+    guard driver.send(message) else { throw TestFailure("\(name) has no watch stream") }
   }
 
   func fill(_ target: TargetID, _ documents: [Document], at time: Int64) throws {
@@ -359,7 +259,7 @@ final class SharedClient {
 
   /// The backend refuses the target.
   func refuse(_ target: TargetID) throws {
-    watched.remove(target)
+    _ = driver.streams.drop(target)
     let error = StatusError(code: .permissionDenied, message: "the rules forbid it")
     try send(.targetChange(WatchTargetChange(state: .removed, targetIDs: [target], cause: error)))
   }
@@ -372,50 +272,98 @@ final class SharedClient {
   }
 
   func commit(at time: Int64, transformResults: [Value] = []) throws {
-    guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("\(name) has sent no batch") }
-    answer(sentBatches.removeFirst(), on: writeStream, at: time, transformResults)
+    guard driver.answerWrite({ .success(response(to: $0, at: time, transformResults)) }) else {
+      throw TestFailure("\(name) has sent no batch")
+    }
   }
 
   /// Answers the first batch of the stream that was closed.
   func commitLate(at time: Int64) throws {
-    guard let first = parting.first, !first.batches.isEmpty else { throw TestFailure("\(name) waits for no answer") }
-    answer(parting[0].batches.removeFirst(), on: first.id, at: time)
+    guard driver.answerParting({ .success(response(to: $0, at: time)) }) else {
+      throw TestFailure("\(name) waits for no answer")
+    }
+  }
+
+  private func response(to batch: SentBatch, at time: Int64, _ transformResults: [Value] = []) -> WriteResponse {
+    WriteResponse(
+      committedAt: version(time),
+      batch.mutations.map { _ in MutationResult(version: version(time), transformResults: transformResults) })
   }
 
   /// Ends the write stream with an error; the client opens another one.
   func breakWriteStream(_ error: StatusError = StatusError(code: .unavailable, message: "broken")) throws {
-    guard let id = writeStream else { throw TestFailure("\(name) has no write stream") }
-    (writeStream, sentBatches) = (nil, [])
-    post(.writeStreamClosed(id, error))
+    guard driver.breakWriteStream(error) else { throw TestFailure("\(name) has no write stream") }
   }
 
   /// Ends the watch stream with an error, if there is one.
   func breakWatchStream(_ error: StatusError = StatusError(code: .unavailable, message: "broken")) {
-    guard let id = watchStream else { return }
-    (watchStream, watched) = (nil, [])
-    post(.watchStreamClosed(id, error))
+    driver.breakWatchStream(error)
   }
 
   func endParting() {
-    for stream in parting { post(.writeStreamClosed(stream.id, nil)) }
-    parting = []
-  }
-
-  private func answer(
-    _ batch: [Mutation], on stream: StreamID, at time: Int64, _ transformResults: [Value] = []
-  ) {
-    post(
-      .writeStreamMessage(
-        stream,
-        WriteResponse(
-          streamToken: [1], commitVersion: version(time),
-          results: batch.map { _ in MutationResult(version: version(time), transformResults: transformResults) })))
+    while driver.endParting() {}
   }
 
   func runQuery() throws {
     guard !queries.isEmpty else { throw TestFailure("\(name) runs no query in the background") }
-    let query = queries.removeFirst()
     backgroundQueryCount += 1
-    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
+    driver.runBackgroundQuery()
+  }
+}
+
+// MARK: - What is open
+
+extension SharedClient {
+  var watchStream: StreamID? { driver.streams.watch }
+  var writeStream: StreamID? { driver.streams.write }
+  var watched: Set<TargetID> { Set(driver.streams.watched.keys) }
+  var sentBatches: [[Mutation]] { driver.streams.batches.map(\.mutations) }
+  var lookUps: [(id: LookUpID, keys: [DocumentKey])] { driver.lookUps }
+  var queries: [BackgroundQueryJob] { driver.backgroundQueries }
+}
+
+// MARK: - What the engine does
+
+extension SharedClient: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { Issue.record("\(name): \(text)") }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening {
+    if let connectionError { return .fails(connectionError) }
+    guard attempt.kind == .watch, let openedStreamError else { return .opens }
+    return .opensAndFails(openedStreamError)
+  }
+  func closedWriteStream(_ id: StreamID, wasOpen: Bool) -> StreamEnd { answersLate ? .later : .atOnce }
+  func received(_ request: WatchRequest, on id: StreamID) {
+    guard answersTargets else { return }
+    let changes =
+      switch request {
+      case .addTarget(let request):
+        [
+          WatchTargetChange(state: .added, targetIDs: [request.targetID]),
+          WatchTargetChange(state: .current, targetIDs: [request.targetID], resumeToken: [1]),
+          WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(1)),
+        ]
+      case .removeTarget(let target): [WatchTargetChange(state: .removed, targetIDs: [target])]
+      }
+    for change in changes { post(.watchStreamMessage(id, .targetChange(change))) }
+  }
+  func sent(_ batch: SentBatch, on id: StreamID) -> SentBatch? {
+    sentBatchCount += 1
+    guard let writeError else { return batch }
+    driver.breakWriteStream(writeError)
+    return nil
+  }
+
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) { snapshots[id, default: []].append(snapshot) }
+  func ended(_ id: ListenerID, _ error: StatusError) { errors[id] = error }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) { writes[id] = .some(error) }
+  func answered(_ id: RequestID, _ answer: EngineAnswer) { answers[id] = answer }
+  func failed(_ id: RequestID, _ error: StatusError) { failedRequests[id] = error }
+  func asked(_ id: ConflictID, _ conflict: DocumentConflict) { questions.append(id) }
+  func cancelled(_ id: ConflictID) { cancelledQuestions.append(id) }
+  func wakeOthers() { cache.wakeOthers(than: self) }
+  func logged(_ level: LogLevel, _ text: String) {
+    if level >= .warning { warnings.append(text) }
   }
 }

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -16,16 +17,20 @@ final class TestClient {
   var conflictRules: ConflictRules
   private var database: Database
   private(set) var engine: SyncEngine
-  private var inbox: [SyncEvent] = []
-  private var isDraining = false
+  private(set) lazy var driver = EngineDriver(delegate: self)
   private var nextNumber = 1
 
-  var now = Duration.zero
-  private(set) var timers: [TimerKind: Duration] = [:]
+  private var failures = InjectedFailures()
   /// Transactions with these names fail.
-  var failing: Set<String> = []
+  var failing: Set<String> {
+    get { failures.transactions }
+    set { failures.transactions = newValue }
+  }
   /// The error with which they fail.
-  var failureKind: StoreError.Kind = .unavailable
+  var failureKind: StoreError.Kind {
+    get { failures.transactionKind }
+    set { failures.transactionKind = newValue }
+  }
   /// True if an attempt to open a stream succeeds at once.
   var isReachable = true
   /// True if the backend announces that it knows the labels of batches.
@@ -34,18 +39,10 @@ final class TestClient {
   var isBlackHole = false
   /// True if the backend still answers on a write stream that the client has closed, until the test ends the stream.
   var answersLate = false
-  /// The write streams that were closed and have not ended, oldest first, with the batches that have no answer.
-  private(set) var parting: [(id: StreamID, batches: [[Mutation]])] = []
   private(set) var droppedConnections = 0
 
-  private(set) var watchStream: StreamID?
-  private(set) var writeStream: StreamID?
-  /// The targets that the backend was asked to watch and not asked to forget, on the stream that is open.
-  private(set) var watched: [TargetID: TargetRequest] = [:]
   /// The requests to add targets since the client was made, in order.
   private(set) var addRequests: [TargetRequest] = []
-  /// The batches sent on the open write stream that have no answer.
-  private(set) var sentBatches: [[Mutation]] = []
   private(set) var sentLabels: [String] = []
   /// The number of batches that were sent on all write streams.
   private(set) var sentBatchCount = 0
@@ -60,11 +57,7 @@ final class TestClient {
   private var reads: Set<RequestID> = []
   private static let networkSwitch = RequestID(rawValue: -1)
   private var isNetworkSwitched = false
-  /// The queries that run in the background, in the order in which it asked for them.
-  private(set) var backgroundQueries: [BackgroundQueryJob] = []
   var user: String?
-  /// For whom streams are opened.
-  private(set) var streamUser: String?
 
   static let database = DatabaseID(projectID: "test-project")
   private static let durableCollection = GarbageCollection.leastRecentlyUsed(thresholdBytes: 100 << 20)
@@ -111,14 +104,11 @@ final class TestClient {
 
   /// Ends the client without a word, like the end of its process, and starts another on the same cache.
   func restart() throws {
+    driver.processEnded()
+    driver.streamUser = user
     database.close()
-    inbox = []
-    timers = [:]
-    streamsGone()
     failing = []
-    snapshots = [:]
-    told = []
-    streamUser = user
+    (snapshots, told, addRequests, sentLabels) = ([:], [], [], [])
     (database, engine) = try Self.open(
       .file(path: folder + "/cache"), Self.durableCollection, limit: 100, conflictRules: conflictRules, user: user)
     injectFailures()
@@ -141,10 +131,7 @@ final class TestClient {
   }
 
   private func injectFailures() {
-    database.injectFailure = { [unowned self] point in
-      guard case .transaction(let name) = point, failing.contains(name) else { return nil }
-      return StoreError(kind: failureKind, message: "made to fail: \(name)")
-    }
+    database.injectFailure = { [unowned self] in failures.failure(at: $0) }
   }
 
   /// Changes the cache's file behind the client's back.
@@ -152,97 +139,17 @@ final class TestClient {
 
   // MARK: - The loop
 
-  func post(_ event: SyncEvent) {
-    inbox.append(event)
-    guard !isDraining else { return }
-    isDraining = true
-    while !inbox.isEmpty {
-      for action in engine.handle(inbox.removeFirst(), now: now) { carryOut(action) }
-    }
-    isDraining = false
-  }
-
-  /// The documents that the engine wants to read, and the questions to the application.
-  var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
-  var questions: [(id: ConflictID, conflict: DocumentConflict)] = []
-
-  private func carryOut(_ action: SyncAction) {
-    switch action {
-    case .switchUser(let user): streamUser = user
-    case .openWatchStream(let id):
-      openedStreams += 1
-      watchStream = id
-      if isBlackHole { return }
-      inbox.append(isReachable ? .watchStreamOpened(id) : .watchStreamClosed(id, error(.unavailable)))
-    case .closeWatchStream:
-      watchStream = nil
-      watched = [:]
-    case .sendWatch(_, .addTarget(let request)):
-      watched[request.targetID] = request
-      addRequests.append(request)
-    case .sendWatch(_, .removeTarget(let id)):
-      watched[id] = nil
-    case .openWriteStream(let id):
-      openedStreams += 1
-      writeStream = id
-      if isBlackHole { return }
-      inbox.append(isReachable ? .writeStreamOpened(id) : .writeStreamClosed(id, error(.unavailable)))
-    case .closeWriteStream(let id):
-      if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
-      writeStream = nil
-      sentBatches = []
-    case .sendWrite(let id, .handshake):
-      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: knowsBatchLabels)))
-    case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty {
-        sentBatches.append(mutations)
-        sentBatchCount += 1
-      }
-      if let label { sentLabels.append(label) }
-    case .dropConnection: droppedConnections += 1
-    case .wakeOthers, .closeCache, .yieldCache: told.append("\(action)")
-    case .startTimer(let kind, let delay): timers[kind] = now + delay
-    case .cancelTimer(let kind): timers[kind] = nil
-    case .raiseSnapshot(let id, let snapshot):
-      snapshots[id, default: []].append(snapshot)
-      told.append("listener \(id.rawValue): \(snapshot.summary)")
-    case .raiseError(let id, let error):
-      errors[id] = error
-      told.append("listener \(id.rawValue): error \(error.code)")
-    case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
-    case .documentsReceived(let id, let count): told.append("listener \(id.rawValue): \(count) received")
-    case .writeSaved(let id): told.append("write \(id.rawValue): saved")
-    case .outboxChanged: told.append("outbox")
-    case .statusChanged: told.append("status")
-    case .completeWrite(let id, let error):
-      told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
-    case .answer(Self.networkSwitch, .done): isNetworkSwitched = true
-    case .answer(let id, .done): told.append("request \(id.rawValue): OK")
-    case .requestFailed(let id, let error) where !reads.contains(id):
-      told.append("request \(id.rawValue): \(error.code)")
-    case .answer, .requestFailed, .bundleProgress, .invalidateCredentials: answers.append(action)
-    case .lookUp(let id, let keys): lookUps.append((id, keys))
-    case .askResolver(let id, let conflict): questions.append((id, conflict))
-    case .cancelQuestion(let id): questions.removeAll { $0.id == id }
-    case .runBackgroundQuery(let query): backgroundQueries.append(query)
-    case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
-    case .onlineStateChanged: break
-    case .log(let level, let message): logs.append((level, message))
-    }
-  }
+  func post(_ event: SyncEvent) { driver.post(event) }
 
   /// Lets time pass until the timer is due, and fires it.
   func fire(_ kind: TimerKind) throws {
-    guard let due = timers.removeValue(forKey: kind) else { throw TestFailure("timer \(kind) does not run") }
-    now = max(now, due)
-    post(.timerFired(kind))
+    guard driver.fire(kind) else { throw TestFailure("timer \(kind) does not run") }
   }
 
   /// Runs the first of the queries in the background to its end, its parts one after the other, and tells the engine.
   func runBackgroundQuery() throws {
     guard !backgroundQueries.isEmpty else { throw TestFailure("no query runs in the background") }
-    let query = backgroundQueries.removeFirst()
-    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
+    driver.runBackgroundQuery()
   }
 
   /// Returns the lines of `told` since the last call.
@@ -309,119 +216,103 @@ final class TestClient {
     self.user = user
     post(.changeUser(user))
   }
+}
 
-  // MARK: - The backend on the watch stream
+// MARK: - What is open
 
-  func send(_ message: WatchResponse) throws {
-    guard let watchStream else { throw TestFailure("no watch stream is open") }
-    post(.watchStreamMessage(watchStream, message))
+extension TestClient {
+  var now: Duration {
+    get { driver.clock.now }
+    set { driver.clock.now = newValue }
   }
-
-  private func change(
-    _ state: WatchTargetChange.State, _ targets: [TargetID], token: String = "", at time: Int64 = 0,
-    cause: StatusError? = nil
-  ) throws {
-    try send(
-      .targetChange(
-        WatchTargetChange(
-          state: state, targetIDs: targets, resumeToken: Array(token.utf8), readTime: version(time), cause: cause)))
+  var timers: [TimerKind: Duration] {
+    Dictionary(uniqueKeysWithValues: driver.timers.running.map { ($0.kind, $0.due) })
   }
-
-  func acknowledge(_ targets: TargetID...) throws { try change(.added, targets) }
-  func acknowledgeRemoval(_ targets: TargetID...) throws { try change(.removed, targets) }
-  func reset(_ targets: TargetID...) throws { try change(.reset, targets) }
-
-  func reject(_ target: TargetID, _ code: StatusCode) throws {
-    watched[target] = nil
-    try change(.removed, [target], cause: error(code))
+  var watchStream: StreamID? { driver.streams.watch }
+  var writeStream: StreamID? { driver.streams.write }
+  /// For whom streams are opened.
+  var streamUser: String? { driver.streamUser }
+  /// The targets that the backend was asked to watch and not asked to forget, on the stream that is open.
+  var watched: [TargetID: TargetRequest] { driver.streams.watched }
+  /// The batches sent on the open write stream that have no answer.
+  var sentBatches: [[Mutation]] { driver.streams.batches.map(\.mutations) }
+  /// The write streams that were closed and have not ended, oldest first, with the batches that have no answer.
+  var parting: [(id: StreamID, batches: [[Mutation]])] {
+    driver.streams.parting.map { ($0.id, $0.batches.map(\.mutations)) }
   }
+  /// The documents that the engine wants to read, and the questions to the application.
+  var lookUps: [(id: LookUpID, keys: [DocumentKey])] {
+    get { driver.lookUps }
+    set { driver.lookUps = newValue }
+  }
+  var questions: [(id: ConflictID, conflict: DocumentConflict)] {
+    get { driver.questions }
+    set { driver.questions = newValue }
+  }
+  /// The queries that run in the background, in the order in which it asked for them.
+  var backgroundQueries: [BackgroundQueryJob] { driver.backgroundQueries }
+}
 
-  func put(_ documents: Document..., into targets: TargetID...) throws {
-    for document in documents {
-      try send(
-        .documentChange(WatchDocumentChange(key: document.key, updatedTargetIDs: targets, document: document)))
+// MARK: - What the engine does
+
+extension TestClient: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { Issue.record("\(text)") }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening {
+    openedStreams += 1
+    if isBlackHole { return .waits }
+    return isReachable ? .opens : .fails(error(.unavailable))
+  }
+  func closedWriteStream(_ id: StreamID, wasOpen: Bool) -> StreamEnd { answersLate ? .later : .atOnce }
+  func received(_ request: WatchRequest, on id: StreamID) {
+    if case .addTarget(let target) = request { addRequests.append(target) }
+  }
+  var handshake: WriteResponse? { WriteResponse(streamToken: [0], knowsBatchLabels: knowsBatchLabels) }
+  func sent(_ batch: SentBatch, on id: StreamID) -> SentBatch? {
+    sentBatchCount += 1
+    if let label = batch.label { sentLabels.append(label) }
+    return batch
+  }
+  func droppedConnection() { droppedConnections += 1 }
+  func invalidatedCredentials() { answers.append(.invalidateCredentials) }
+
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) {
+    snapshots[id, default: []].append(snapshot)
+    told.append("listener \(id.rawValue): \(snapshot.summary)")
+  }
+  func ended(_ id: ListenerID, _ error: StatusError) {
+    errors[id] = error
+    told.append("listener \(id.rawValue): error \(error.code)")
+  }
+  func isInSync(_ id: ListenerID) { told.append("in sync \(id.rawValue)") }
+  func received(_ count: Int, for id: ListenerID) { told.append("listener \(id.rawValue): \(count) received") }
+  func saved(_ id: WriteID) { told.append("write \(id.rawValue): saved") }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
+  }
+  func answered(_ id: RequestID, _ answer: EngineAnswer) {
+    switch (id, answer) {
+    case (Self.networkSwitch, .done): isNetworkSwitched = true
+    case (_, .done): told.append("request \(id.rawValue): OK")
+    default: answers.append(.answer(id, answer))
     }
   }
-
-  func take(_ path: String, outOf targets: TargetID..., as state: Document? = nil) throws {
-    try send(.documentChange(WatchDocumentChange(key: key(path), removedTargetIDs: targets, document: state)))
+  func failed(_ id: RequestID, _ error: StatusError) {
+    if reads.contains(id) {
+      answers.append(.requestFailed(id, error))
+    } else {
+      told.append("request \(id.rawValue): \(error.code)")
+    }
   }
+  func progressed(_ id: RequestID, _ progress: BundleProgress) { answers.append(.bundleProgress(id, progress)) }
+  func outboxChanged() { told.append("outbox") }
+  func statusChanged() { told.append("status") }
+  func logged(_ level: LogLevel, _ text: String) { logs.append((level, text)) }
 
-  func count(_ count: Int, in target: TargetID, names: BloomFilterData? = nil) throws {
-    try send(.existenceFilter(WatchExistenceFilter(targetID: target, count: count, unchangedNames: names)))
-  }
-
-  func current(_ targets: TargetID..., token: String) throws { try change(.current, targets, token: token) }
-
-  func snapshot(_ time: Int64, token: String = "") throws { try change(.noChange, [], token: token, at: time) }
-
-  /// Answers a new listen completely.
-  func fill(_ target: TargetID, _ documents: [Document], at time: Int64) throws {
-    try acknowledge(target)
-    for document in documents { try put(document, into: target) }
-    try current(target, token: "token-\(time)")
-    try snapshot(time)
-  }
-
-  func breakWatchStream(_ code: StatusCode = .unavailable) throws {
-    guard let id = watchStream else { throw TestFailure("no watch stream is open") }
-    watchStream = nil
-    watched = [:]
-    post(.watchStreamClosed(id, error(code)))
-  }
-
-  // MARK: - The backend on the write stream
-
-  /// Commits the first batch that has no answer.
-  ///
-  /// - Parameter transformResults: The results of the transforms of each mutation.
-  func commit(at time: Int64, transformResults: [[Value]] = []) throws {
-    guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("no batch was sent") }
-    answer(sentBatches.removeFirst(), on: writeStream, at: time, transformResults)
-  }
-
-  private func answer(_ batch: [Mutation], on id: StreamID, at time: Int64, _ transformResults: [[Value]] = []) {
-    post(
-      .writeStreamMessage(
-        id,
-        WriteResponse(
-          streamToken: [1], commitVersion: version(time),
-          results: batch.indices.map { index in
-            MutationResult(
-              version: version(time),
-              transformResults: transformResults.indices.contains(index) ? transformResults[index] : [])
-          })))
-  }
-
-  /// Commits the first batch that has no answer on the oldest of the closed write streams.
-  func commitLate(at time: Int64) throws {
-    guard let first = parting.first, !first.batches.isEmpty else { throw TestFailure("no stream owes an answer") }
-    answer(parting[0].batches.removeFirst(), on: first.id, at: time)
-  }
-
-  /// Ends the oldest of the closed write streams.
-  func endParting() throws {
-    guard !parting.isEmpty else { throw TestFailure("no write stream was closed") }
-    post(.writeStreamClosed(parting.removeFirst().id, nil))
-  }
-
-  /// Refuses the first batch that has no answer, which ends the stream.
-  func refuseWrite(_ code: StatusCode) throws {
-    guard let id = writeStream else { throw TestFailure("no write stream is open") }
-    writeStream = nil
-    sentBatches = []
-    post(.writeStreamClosed(id, error(code)))
-  }
-
-  private func streamsGone() {
-    watchStream = nil
-    writeStream = nil
-    parting = []
-    watched = [:]
-    sentBatches = []
-    sentLabels = []
-    addRequests = []
-  }
+  func wakeOthers() { told.append("wakeOthers") }
+  func closeCache() { told.append("closeCache") }
+  func yieldCache() { told.append("yieldCache") }
 }
 
 struct TestFailure: Error, CustomStringConvertible {

@@ -1,32 +1,34 @@
-import HearthCache
+package import HearthCache
 
 /// The operating system's locks of one cache: which clients live, and which one holds the lease.
-final class SharedLocks {
+package final class CacheLocks {
   private var living: Set<String> = []
-  private(set) var leaseHolder: String?
+  package private(set) var leaseHolder: String?
 
-  func begin(_ name: String) -> any ClientLocks {
+  package init() {}
+
+  package func begin(_ name: String) -> any ClientLocks {
     living.insert(name)
     return Client(self, name)
   }
 
   /// The client is alive again after ``end(_:)``.
-  func resume(_ name: String) { living.insert(name) }
+  package func resume(_ name: String) { living.insert(name) }
 
   /// The client's locks end with it, or while its process is suspended.
-  func end(_ name: String) {
+  package func end(_ name: String) {
     living.remove(name)
     if leaseHolder == name { leaseHolder = nil }
   }
 
   /// The lock of the lease is gone, and its holder hears nothing of it.
-  func loseLease() { leaseHolder = nil }
+  package func loseLease() { leaseHolder = nil }
 
   private final class Client: ClientLocks {
-    private let all: SharedLocks
+    private let all: CacheLocks
     let name: String
 
-    init(_ all: SharedLocks, _ name: String) {
+    init(_ all: CacheLocks, _ name: String) {
       self.all = all
       self.name = name
     }
