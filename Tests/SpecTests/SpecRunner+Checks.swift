@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -125,10 +126,10 @@ extension SpecRunner {
       try checkEqual("outstanding writes", engine.outstandingWriteCount, Int(count))
     }
     if let count = try state["writeStreamRequestCount"]?.integer() {
-      try checkEqual("write stream requests", backend.writeRequestCount, Int(count))
+      try checkEqual("write stream requests", writeRequestCount, Int(count))
     }
     if let count = try state["watchStreamRequestCount"]?.integer() {
-      try checkEqual("watch stream requests", backend.watchRequestCount, Int(count))
+      try checkEqual("watch stream requests", watchRequestCount, Int(count))
     }
   }
 
@@ -171,7 +172,7 @@ extension SpecRunner {
   private func checkLimbo() throws {
     try checkEqual("documents in limbo", Set(engine.activeLimboDocuments.keys), sticky.activeLimboDocuments)
     try checkEqual("waiting limbo documents", Set(engine.enqueuedLimboDocuments), sticky.enqueuedLimboDocuments)
-    guard backend.watchStream != nil else { return }
+    guard driver.streams.watch != nil else { return }
     for (key, id) in engine.activeLimboDocuments where sticky.activeTargets[id] == nil {
       throw SpecFailure("limbo target \(id) of \(key) is not among the active targets")
     }
@@ -181,10 +182,10 @@ extension SpecRunner {
 
   private func checkTargets() throws {
     guard isNetworkEnabled, engine.isPrimary else {
-      return try checkEqual("active targets without streams", backend.targets.keys.sorted(), [])
+      return try checkEqual("active targets without streams", driver.streams.watched.keys.sorted(), [])
     }
-    try checkEqual("active targets", backend.targets.keys.sorted(), sticky.activeTargets.keys.sorted())
-    for (id, request) in backend.targets {
+    try checkEqual("active targets", driver.streams.watched.keys.sorted(), sticky.activeTargets.keys.sorted())
+    for (id, request) in driver.streams.watched {
       guard let expected = sticky.activeTargets[id] else { continue }
       for query in try expected["queries"]?.array() ?? [] {
         try checkEqual("target \(id)", request.target, query.query().target)

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -22,8 +23,8 @@ extension SpecRunner {
     case "writeAck": try acknowledgeWrite(value)
     case "failWrite":
       guard let error = try value["error"]?.statusError() else { throw SpecFailure("failWrite without an error") }
-      let stream = try takeWrite(keepsInQueue: value["keepInQueue"]?.bool() ?? false)
-      breakWriteStream(stream, error)
+      _ = try takeWrite(keepsInQueue: value["keepInQueue"]?.bool() ?? false)
+      breakWriteStream(error)
     default: throw SpecFailure("unknown action \"\(action)\"")
     }
   }
@@ -62,7 +63,7 @@ extension SpecRunner {
     listen(to: query, options)
     let id = engine.targetID(of: query) ?? 0
     guard Int64(id) == expectedID else { throw SpecFailure("target id \(id), expected \(expectedID)") }
-    if timers.isRunning(.listenStreamConnectionBackoff) { try runTimers(until: "listen_stream_connection_backoff") }
+    if driver.timers[.listenStreamConnectionBackoff] != nil { try runTimers(until: "listen_stream_connection_backoff") }
   }
 
   private func patch(_ parts: [JSON]) throws -> Mutation {
@@ -147,7 +148,7 @@ extension SpecRunner {
   private func deliver(_ change: WatchTargetChange) throws { try deliver(.targetChange(change)) }
 
   private func deliver(_ message: WatchResponse) throws {
-    guard let stream = backend.watchStream else { throw SpecFailure("no watch stream is open") }
+    guard let stream = driver.streams.watch else { throw SpecFailure("no watch stream is open") }
     post(.watchStreamMessage(stream, message))
   }
 
@@ -185,7 +186,7 @@ extension SpecRunner {
     guard let version = try value["version"]?.version() else { throw SpecFailure("writeAck without a version") }
     let stream = try takeWrite(keepsInQueue: value["keepInQueue"]?.bool() ?? false)
     let response = WriteResponse(
-      streamToken: Array("write-stream-token-\(backend.writeRequestCount)".utf8), commitVersion: version,
+      streamToken: Array("write-stream-token-\(writeRequestCount)".utf8), commitVersion: version,
       results: [MutationResult(version: version)])
     post(.writeStreamMessage(stream, response))
   }

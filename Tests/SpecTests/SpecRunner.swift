@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -17,16 +18,19 @@ final class SpecRunner {
   private var database: Database
   private(set) var store: LocalStore
   private(set) var engine: SyncEngine
-  private(set) var backend = SpecBackend()
-  private(set) var timers = SpecTimers()
-  private var inbox: [SyncEvent] = []
-  private var isDraining = false
+  private(set) lazy var driver = EngineDriver(delegate: self)
+  private(set) var watchRequestCount = 0
+  private(set) var writeRequestCount = 0
   /// Another client has asked for the end of this one.
   private var mustEnd = false
   private var failure: (any Error)?
 
+  private var failures = InjectedFailures()
   /// Transactions with these names fail.
-  var failingTransactions: Set<String> = []
+  var failingTransactions: Set<String> {
+    get { failures.transactions }
+    set { failures.transactions = newValue }
+  }
   var isNetworkEnabled = true
   private(set) var isShutdown = false
   var user: String?
@@ -93,10 +97,7 @@ final class SpecRunner {
   }
 
   private func injectFailures() {
-    database.injectFailure = { [unowned self] point in
-      guard case .transaction(let name) = point, failingTransactions.contains(name) else { return nil }
-      return StoreError(kind: .unavailable, message: "\"\(name)\" fails because the test says so")
-    }
+    database.injectFailure = { [unowned self] in failures.failure(at: $0) }
   }
 
   /// Ends the client and starts another for the same user: on the same file, or with an empty memory.
@@ -106,9 +107,8 @@ final class SpecRunner {
     database.close()
     failingTransactions = []
     isNetworkEnabled = true
-    backend = SpecBackend()
-    timers = SpecTimers()
-    inbox = []
+    driver = EngineDriver(delegate: self)
+    (watchRequestCount, writeRequestCount) = (0, 0)
     listeners = []
     queries = [:]
     snapshotsInSyncListeners = []
@@ -124,59 +124,11 @@ final class SpecRunner {
 
   func post(_ event: SyncEvent) {
     if isShutdown, case .othersChanged = event { return }
-    inbox.append(event)
-    guard !isDraining else { return }
-    isDraining = true
-    while !inbox.isEmpty {
-      for action in engine.handle(inbox.removeFirst(), now: timers.now) { carryOut(action) }
-    }
-    isDraining = false
-    if mustEnd, !isShutdown { shutDown() }
-    // The first retry of the write stream comes without a pause, so that draining includes it.
-    if let retry = try? timers.fired(until: "write_stream_connection_backoff").last, retry.time == timers.now,
-      timers.take(retry)
-    {
-      post(.timerFired(retry.kind))
-    }
-  }
-
-  private func carryOut(_ action: SyncAction) {
-    do {
-      if let heard = try backend.carryOut(action) {
-        inbox += heard
-        return
-      }
-    } catch {
-      failure = failure ?? error
-      return
-    }
-    switch action {
-    case .startTimer(let kind, let delay): timers.start(kind, after: delay)
-    case .cancelTimer(let kind): timers.cancel(kind)
-    case .raiseSnapshot(let id, let snapshot): record(id, .success(snapshot))
-    case .raiseError(let id, let error):
-      record(id, .failure(error))
-      listeners.removeAll { $0.id == id }
-    case .snapshotsInSync: snapshotsInSyncCount += 1
-    case .completeWrite(let id, let error):
-      guard let key = keysOfWrites.removeValue(forKey: id) else {
-        failure = failure ?? SpecFailure("\(id) is completed twice, or after its client has gone")
-        return
-      }
-      if error == nil { acknowledgedKeys.append(key) } else { rejectedKeys.append(key) }
-    case .answer(let id, _): if waits.remove(id) != nil { pendingWritesCount += 1 }
-    case .requestFailed(let id, _): waits.remove(id)
-    case .wakeOthers: stage.wakeOthers(than: self)
-    case .closeCache, .yieldCache: mustEnd = true
-    default: break
-    }
+    driver.post(event)
   }
 
   private func record(_ id: ListenerID, _ outcome: Result<ViewSnapshot, StatusError>) {
-    guard let query = queries[id] else {
-      failure = failure ?? SpecFailure("listener \(id) was never added")
-      return
-    }
+    guard let query = queries[id] else { return fail("listener \(id) was never added") }
     events.append(Event(query: query, outcome: outcome))
   }
 
@@ -243,7 +195,10 @@ final class SpecRunner {
 
   /// Lets time pass until a timer of that name has fired; nothing happens if there is none.
   func runTimers(until name: String) throws {
-    for timer in try timers.fired(until: name) where timers.take(timer) { post(.timerFired(timer.kind)) }
+    // One of them may cancel another, or start it anew.
+    for timer in try driver.timers.fired(until: name) where driver.timers[timer.kind] == timer.due {
+      driver.fire(timer.kind)
+    }
   }
 
   /// Takes the oldest unanswered write and checks that the next request holds it and nothing else.
@@ -252,24 +207,67 @@ final class SpecRunner {
   func takeWrite(keepsInQueue: Bool) throws -> StreamID {
     guard let mutation = stage.unansweredWrites[user]?.first else { throw SpecFailure("the user has written nothing") }
     if !keepsInQueue { stage.unansweredWrites[user]?.removeFirst() }
-    guard let stream = backend.writeStream else { throw SpecFailure("no write stream is open") }
-    let request = try backend.takeWriteRequest()
+    guard let stream = driver.streams.write else { throw SpecFailure("no write stream is open") }
+    guard let request = driver.streams.takeBatch()?.mutations else {
+      throw SpecFailure("no request waits on the write stream")
+    }
     guard request == [mutation] else { throw SpecFailure("request \(request), expected \(mutation)") }
     return stream
   }
 
   func breakWatchStream(_ error: StatusError) throws {
-    guard let stream = backend.watchStream else { throw SpecFailure("no watch stream is open") }
-    backend.breakWatchStream()
-    post(.watchStreamClosed(stream, error))
+    guard driver.breakWatchStream(error) else { throw SpecFailure("no watch stream is open") }
   }
 
-  func breakWriteStream(_ stream: StreamID, _ error: StatusError) {
-    backend.breakWriteStream()
-    post(.writeStreamClosed(stream, error))
+  func breakWriteStream(_ error: StatusError) {
+    driver.breakWriteStream(error)
   }
 
   func reject(_ targets: [TargetID]) throws {
-    for id in targets { try backend.reject(id) }
+    for id in targets where !driver.streams.drop(id) {
+      throw SpecFailure("target \(id) is rejected but was not asked for")
+    }
   }
+}
+
+// MARK: - What the client does
+
+extension SpecRunner: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { failure = failure ?? SpecFailure(text) }
+
+  func cameToRest() {
+    if mustEnd, !isShutdown { shutDown() }
+    // The first retry of the write stream comes without a pause, so that draining includes it.
+    if driver.timers[.writeStreamConnectionBackoff] == driver.now { driver.fire(.writeStreamConnectionBackoff) }
+  }
+
+  func received(_ request: WatchRequest, on id: StreamID) {
+    if id != driver.streams.watch { fail("request \(request) on a watch stream that is not open") }
+    if case .addTarget = request { watchRequestCount += 1 }
+  }
+  func received(_ request: WriteRequest, on id: StreamID) {
+    if id != driver.streams.write { fail("request \(request) on a write stream that is not open") }
+    writeRequestCount += 1
+  }
+  var handshake: WriteResponse? { WriteResponse(streamToken: Array("write-stream-token-0".utf8)) }
+
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) { record(id, .success(snapshot)) }
+  func ended(_ id: ListenerID, _ error: StatusError) {
+    record(id, .failure(error))
+    listeners.removeAll { $0.id == id }
+  }
+  func isInSync(_ id: ListenerID) { snapshotsInSyncCount += 1 }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    guard let key = keysOfWrites.removeValue(forKey: id) else {
+      return fail("\(id) is completed twice, or after its client has gone")
+    }
+    if error == nil { acknowledgedKeys.append(key) } else { rejectedKeys.append(key) }
+  }
+  func answered(_ id: RequestID, _ answer: EngineAnswer) { if waits.remove(id) != nil { pendingWritesCount += 1 } }
+  func failed(_ id: RequestID, _ error: StatusError) { waits.remove(id) }
+
+  func wakeOthers() { stage.wakeOthers(than: self) }
+  func closeCache() { mustEnd = true }
+  func yieldCache() { mustEnd = true }
 }

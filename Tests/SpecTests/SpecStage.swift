@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -11,8 +12,7 @@ final class SpecStage {
   /// Every user's writes that no step has answered, in order. They outlive the clients.
   var unansweredWrites: [String?: [Mutation]] = [:]
   private var clients: [Int: SpecRunner] = [:]
-  private var livingNames: Set<String> = []
-  private var leaseHolder: String?
+  private let cacheLocks = CacheLocks()
 
   init(_ test: SpecCase) throws {
     self.test = test
@@ -72,44 +72,16 @@ final class SpecStage {
 
   /// Takes the lease from its holder, which hears nothing of it.
   func eraseLease() throws {
-    leaseHolder = nil
+    cacheLocks.loseLease()
     let database = try Database(.file(path: file))
     defer { database.close() }
     try database.execute("UPDATE cache_sharing SET lease_holder = 0")
   }
 
-  fileprivate final class Locks: ClientLocks {
-    private unowned let stage: SpecStage
-    let name: String
-
-    init(_ stage: SpecStage, _ name: String) {
-      self.stage = stage
-      self.name = name
-      stage.livingNames.insert(name)
-    }
-
-    func isAlive(_ name: String) -> Bool { stage.livingNames.contains(name) }
-
-    func acquireLease() -> Bool {
-      if let holder = stage.leaseHolder, holder != name { return false }
-      stage.leaseHolder = name
-      return true
-    }
-
-    var leaseIsFree: Bool { stage.leaseHolder == nil }
-
-    func releaseLease() {
-      if stage.leaseHolder == name { stage.leaseHolder = nil }
-    }
-  }
-
   /// The locks of a client that starts; nil where a test has one client only.
   func locks(_ name: String) -> (any ClientLocks)? {
-    test.mode == .shared ? Locks(self, name) : nil
+    test.mode == .shared ? cacheLocks.begin(name) : nil
   }
 
-  func hasEnded(_ name: String) {
-    livingNames.remove(name)
-    if leaseHolder == name { leaseHolder = nil }
-  }
+  func hasEnded(_ name: String) { cacheLocks.end(name) }
 }
