@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -11,37 +12,23 @@ extension ConflictClient {
       isWoken = false
       post(.othersChanged)
     } else if !opening.isEmpty {
-      answerOpening(succeeds: succeeds)
-    } else if let stream = partingStreams.first {
-      partingStreams.removeFirst()
-      post(.writeStreamClosed(stream, nil))
-    } else if !lookUps.isEmpty {
+      driver.endOpening(with: succeeds ? nil : StatusError(code: .unavailable, message: "refused"))
+    } else if driver.endParting() {
+      return true
+    } else if !driver.lookUps.isEmpty {
       answerLookUp(succeeds: succeeds)
-    } else if writeStream != nil, !requests.isEmpty {
+    } else if writeStream != nil, !writeRequests.isEmpty {
       answerWrite(isLost: !succeeds)
     } else if watchStream != nil, let message = watch.takeMessage() {
-      if case .response(let response) = message, let id = watchStream { post(.watchStreamMessage(id, response)) }
+      if case .response(let response) = message { driver.send(response) }
     } else {
       return false
     }
     return true
   }
 
-  private func answerOpening(succeeds: Bool) {
-    let error = StatusError(code: .unavailable, message: "refused")
-    switch opening.removeFirst() {
-    case .watchStreamOpened(let id):
-      if succeeds { watchStream = id }
-      post(succeeds ? .watchStreamOpened(id) : .watchStreamClosed(id, error))
-    case .writeStreamOpened(let id):
-      if succeeds { writeStream = id }
-      post(succeeds ? .writeStreamOpened(id) : .writeStreamClosed(id, error))
-    default: break
-    }
-  }
-
   private func answerLookUp(succeeds: Bool) {
-    let (id, keys) = lookUps.removeFirst()
+    let (id, keys) = driver.lookUps.removeFirst()
     guard succeeds, isNetworkEnabled else {
       return post(.lookedUp(id, .failure(StatusError(code: .unavailable, message: "no connection"))))
     }
@@ -54,40 +41,25 @@ extension ConflictClient {
   }
 
   private func answerWrite(isLost: Bool) {
-    guard let id = writeStream else { return }
-    let request = requests.removeFirst()
-    if isLost, world.generator.chance(30) { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
-    let answer = world.answer(request)
-    if isLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
-    switch answer {
-    case .success(let commit):
-      post(
-        .writeStreamMessage(
-          id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
-    case .failure(let error):
-      if let identity = request.identity { world.ledger.refused(identity) }
-      breakWriteStream(error)
+    let lost = StatusError(code: .unavailable, message: "lost")
+    driver.answerWrite { request in
+      if isLost, world.generator.chance(30) { return .failure(lost) }
+      let answer = world.answer(request)
+      if isLost { return .failure(lost) }
+      if case .failure = answer, let identity = request.identity { world.ledger.refused(identity) }
+      return answer.map { WriteResponse(committedAt: $0.version, $0.results) }
     }
   }
 
   /// The backend carries out what waits on the write stream first, and nobody on the device hears of it.
   func loseAnswer() {
-    if writeStream != nil, let request = requests.first { _ = world.answer(request) }
-  }
-
-  private func breakWriteStream(_ error: StatusError) {
-    guard let id = writeStream else { return }
-    writeStream = nil
-    requests = []
-    post(.writeStreamClosed(id, error))
+    if writeStream != nil, let request = writeRequests.first { _ = world.answer(request) }
   }
 
   func breakStreams() {
-    breakWriteStream(StatusError(code: .unavailable, message: "broken"))
-    guard let id = watchStream else { return }
-    watchStream = nil
-    watch = SimulatedWatch()
-    post(.watchStreamClosed(id, StatusError(code: .unavailable, message: "broken")))
+    let error = StatusError(code: .unavailable, message: "broken")
+    driver.breakWriteStream(error)
+    driver.breakWatchStream(error)
   }
 
   /// True if the listener hears of what changes.

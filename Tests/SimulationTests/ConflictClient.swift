@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -5,8 +6,6 @@ import HearthSync
 
 /// One client of a conflict simulation: an engine on a cache that outlives it, and the network around it.
 final class ConflictClient {
-  typealias Request = (identity: BatchIdentity?, mutations: [Mutation], label: String?)
-
   unowned let world: ConflictSimulation
   let number: Int
   let device: ConflictDevice
@@ -15,9 +14,7 @@ final class ConflictClient {
   var store: LocalStore { process.store }
   var engine: SyncEngine { process.engine }
 
-  private var inbox: [SyncEvent] = []
-  private(set) var now = Duration.zero
-  private var timers: [(kind: TimerKind, due: Duration)] = []
+  private(set) lazy var driver = EngineDriver(delegate: self)
   private var lastIdentity: UInt64 = 0
   private var lastNumber = 0
   private(set) var isNetworkEnabled = true
@@ -26,13 +23,6 @@ final class ConflictClient {
   var isWoken = false
 
   var watch = SimulatedWatch()
-  var watchStream: StreamID?
-  var writeStream: StreamID?
-  var opening: [SyncEvent] = []
-  var requests: [Request] = []
-  var partingStreams: [StreamID] = []
-  var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
-  private(set) var questions: [(id: ConflictID, conflict: DocumentConflict)] = []
   /// The edits whose writes have not ended in this run of the client.
   private var open: [WriteID: BatchIdentity] = [:]
 
@@ -49,10 +39,10 @@ final class ConflictClient {
 
   private func begin() {
     post(.start)
-    if number != world.history.deafClient {
-      post(.listen(ListenerID(rawValue: 1), Self.query, ListenOptions()))
-    }
+    if number != world.history.deafClient { listen() }
   }
+
+  private func listen() { post(.listen(ListenerID(rawValue: 1), Self.query, ListenOptions())) }
 
   /// The process ends without a word, and another begins on the same cache.
   ///
@@ -74,8 +64,8 @@ final class ConflictClient {
 
   /// Forgets everything that ends with the engine.
   private func forgetEngine() {
-    (inbox, timers, opening, requests, lookUps, questions, partingStreams) = ([], [], [], [], [], [], [])
-    (watchStream, writeStream, isWoken) = (nil, nil, false)
+    driver.processEnded()
+    isWoken = false
     watch = SimulatedWatch()
   }
 
@@ -92,14 +82,17 @@ final class ConflictClient {
       forgetEngine()
       process = try device.begin(release, user: user)
       engine.takeOver(handover, reason: cause.reason)
-      begin()
+      driver.handle(.start)
+      if number != world.history.deafClient { listen() }
     }
   }
 
   func close() { device.end(process) }
 
   /// True while the backend or the application is asked about a conflict.
-  var isComparing: Bool { !lookUps.isEmpty || !questions.isEmpty }
+  var isComparing: Bool { !driver.lookUps.isEmpty || !questions.isEmpty }
+
+  var questions: [(id: ConflictID, conflict: DocumentConflict)] { driver.questions }
 
   // MARK: - The application
 
@@ -161,7 +154,7 @@ final class ConflictClient {
 
   func answerQuestion(_ answer: Result<ConflictAnswer, StatusError>) {
     guard !questions.isEmpty else { return }
-    post(.conflictAnswered(questions.removeFirst().id, answer))
+    post(.conflictAnswered(driver.questions.removeFirst().id, answer))
   }
 
   /// The batches of both users.
@@ -172,40 +165,16 @@ final class ConflictClient {
   // MARK: - Timers
 
   func fireNextTimer() -> Bool {
-    let due = timers.filter { $0.kind != .lruGarbageCollection }.min { $0.due < $1.due }
-    guard let due else { return false }
-    fire(due.kind)
+    guard let next = timers.next(where: { $0 != .lruGarbageCollection }) else { return false }
+    fire(next.kind)
     return true
   }
 
-  func fire(_ kind: TimerKind) {
-    guard let timer = timers.first(where: { $0.kind == kind }) else { return }
-    timers.removeAll { $0.kind == kind }
-    now = max(now, timer.due)
-    post(.timerFired(kind))
-  }
+  func fire(_ kind: TimerKind) { driver.fire(kind) }
 
   // MARK: - The loop
 
-  func post(_ event: SyncEvent) {
-    inbox.append(event)
-    while !inbox.isEmpty {
-      let event = inbox.removeFirst()
-      world.note("> client \(number) \(event.brief)")
-      let wasPrimary = engine.isPrimary
-      let actions = engine.handle(event, now: now)
-      if wasPrimary, !engine.isPrimary { checkQuestions(atEndOfTurn: actions) }
-      for action in actions {
-        world.note("  < \(action.brief)")
-        carryOut(action)
-      }
-      do {
-        try reopenIfNeeded()
-      } catch {
-        world.fail("client \(number) cannot open its cache anew: \(error)")
-      }
-    }
-  }
+  func post(_ event: SyncEvent) { driver.post(event) }
 
   /// A question to a person outlives a turn of the lease.
   private func checkQuestions(atEndOfTurn actions: [SyncAction]) {
@@ -216,51 +185,6 @@ final class ConflictClient {
       }
       world.fail("client \(number) takes back a question about \(question.conflict.remote.key) at the end of its turn")
     }
-  }
-
-  private func carryOut(_ action: SyncAction) {
-    switch action {
-    case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
-    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
-    case .closeWatchStream(let id):
-      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
-      if watchStream == id { (watchStream, watch) = (nil, SimulatedWatch()) }
-    case .closeWriteStream(let id):
-      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
-      if writeStream == id { (writeStream, requests) = (nil, []) }
-      partingStreams.append(id)
-    case .sendWatch(_, let request): watch.receive(request, world.backend, &world.generator)
-    case .sendWrite(let id, .handshake):
-      let response = WriteResponse(streamToken: [0], knowsBatchLabels: world.history.backendKnowsLabels)
-      inbox.append(.writeStreamMessage(id, response))
-    case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { send(mutations, label) }
-    case .startTimer(let kind, let delay):
-      timers.removeAll { $0.kind == kind }
-      timers.append((kind, now + delay))
-    case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
-    case .completeWrite(let id, let error):
-      guard let identity = open.removeValue(forKey: id) else {
-        return world.fail("client \(number) was told twice what became of write \(id.rawValue)")
-      }
-      world.ended(identity, error)
-    case .lookUp(let id, let keys): lookUps.append((id, keys))
-    case .askResolver(let id, let conflict):
-      if questions.contains(where: { $0.conflict == conflict }) {
-        world.fail("client \(number) asks twice about \(conflict.remote.key)")
-      }
-      questions.append((id, conflict))
-    case .cancelQuestion(let id): questions.removeAll { $0.id == id }
-    case .wakeOthers: world.wakeOthers(than: self)
-    default: break
-    }
-  }
-
-  private func send(_ mutations: [Mutation], _ label: String?) {
-    let identity = label.flatMap(BatchLabel.init(parsing:))?.identity
-    if (label != nil) != world.history.backendKnowsLabels { world.fail("a request has the label \(label ?? "none")") }
-    if let identity { world.ledger.sent(identity, mutations) }
-    requests.append((identity, mutations, label))
   }
 
   // MARK: - The end
@@ -281,4 +205,62 @@ final class ConflictClient {
       world.fail("client \(number) shows \(local.map(\.brief)), the backend has \(remote.map(\.brief))")
     }
   }
+}
+
+// MARK: - What the engine does
+
+extension ConflictClient: DrivenClient {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] {
+    world.note("> client \(number) \(event.brief)")
+    let wasPrimary = engine.isPrimary
+    let actions = engine.handle(event, now: now)
+    if wasPrimary, !engine.isPrimary { checkQuestions(atEndOfTurn: actions) }
+    return actions
+  }
+  func willCarryOut(_ action: SyncAction) -> Bool {
+    world.note("  < \(action.brief)")
+    return true
+  }
+  func didHandle(_ event: SyncEvent) {
+    do {
+      try reopenIfNeeded()
+    } catch {
+      world.fail("client \(number) cannot open its cache anew: \(error)")
+    }
+  }
+  func fail(_ text: String) { world.fail("client \(number): \(text)") }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening { .waits }
+  func watchStreamEnded() { watch = SimulatedWatch() }
+  func closedWriteStream(_ id: StreamID, wasOpen: Bool) -> StreamEnd { .later }
+  func received(_ request: WatchRequest, on id: StreamID) {
+    watch.receive(request, world.backend, &world.generator)
+  }
+  var handshake: WriteResponse? {
+    WriteResponse(streamToken: [0], knowsBatchLabels: world.history.backendKnowsLabels)
+  }
+  func sent(_ batch: SentBatch, on id: StreamID) -> SentBatch? {
+    if (batch.label != nil) != world.history.backendKnowsLabels {
+      world.fail("a request has the label \(batch.label ?? "none")")
+    }
+    if let identity = batch.identity { world.ledger.sent(identity, batch.mutations) }
+    return batch
+  }
+
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    guard let identity = open.removeValue(forKey: id) else {
+      return world.fail("client \(number) was told twice what became of write \(id.rawValue)")
+    }
+    world.ended(identity, error)
+  }
+  func asked(_ id: ConflictID, _ conflict: DocumentConflict) {
+    if questions.contains(where: { $0.conflict == conflict }) {
+      world.fail("client \(number) asks twice about \(conflict.remote.key)")
+    }
+  }
+  func wakeOthers() { world.wakeOthers(than: self) }
+}
+
+extension SentBatch {
+  var identity: BatchIdentity? { label.flatMap(BatchLabel.init(parsing:))?.identity }
 }

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -169,7 +170,7 @@ final class ConflictSimulation {
   // MARK: - The backend
 
   /// The backend carries out a request of a client, or repeats what it answered before.
-  func answer(_ request: ConflictClient.Request) -> Result<SimulatedBackend.Commit, StatusError> {
+  func answer(_ request: SentBatch) -> Result<SimulatedBackend.Commit, StatusError> {
     let (isNew, answer) = backend.commit(request.mutations, label: request.label)
     note("backend: \(isNew ? "" : "again ")\(answer)")
     if isNew, let identity = request.identity, (try? answer.get()) != nil { ledger.committed(identity) }

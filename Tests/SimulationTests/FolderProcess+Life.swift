@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -60,7 +61,7 @@ extension FolderProcess {
 
   private func hasOpened() {
     state = .running
-    inbox = [.start]
+    driver.enqueue(.start)
     proceed()
   }
 
@@ -75,7 +76,7 @@ extension FolderProcess {
   private func handleHeldCalls() {
     guard !isBusy else { return }
     while isRunning, !heldCalls.isEmpty {
-      inbox.append(event(of: heldCalls.removeFirst()))
+      driver.enqueue(event(of: heldCalls.removeFirst()))
       handleInbox()
     }
     switch state {
@@ -123,7 +124,7 @@ extension FolderProcess {
       client?.engine.takeOver(handover, reason: cause.reason)
       state = .running
       // In the same step: it may be opened anew at once, and callers have been answered.
-      run(.start)
+      driver.handle(.start)
     } catch {
       if isDying { return }
       world.note("\(name) waits for the folder: \(error)")
@@ -152,7 +153,7 @@ extension FolderProcess {
   func giveWayIfNeeded() {
     guard isRunning, let client else { return }
     if let error = client.store.ending ?? (mustEnd ? FolderSimulation.wasTaken : nil) {
-      run(.shutdown)
+      driver.handle(.shutdown)
       return end(because: error)
     }
     guard wasAskedToYield else { return }
@@ -163,7 +164,7 @@ extension FolderProcess {
 
   private func giveBack(_ state: State) {
     world.note("\(name) gives the folder back")
-    run(.suspend)
+    driver.handle(.suspend)
     if isDying { return }
     client?.cache.suspend()
     wasAway = true
@@ -208,7 +209,7 @@ extension FolderProcess {
     guard try client.cache.resume() else { throw FolderSimulation.wasTaken }
     state = .running
     world.note("\(name) uses the folder again")
-    inbox.append(.resume)
+    driver.enqueue(.resume)
     proceed()
   }
 
@@ -234,7 +235,7 @@ extension FolderProcess {
     guard !isEnded else { return }
     world.note("\(name) is terminated")
     switch state {
-    case .running: run(.shutdown)
+    case .running: driver.handle(.shutdown)
     case .reopening(let handover, _): abandon(Set(handover.heldWriteIDs.map(\.rawValue)))
     default: break
     }

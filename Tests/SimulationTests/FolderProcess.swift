@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -8,8 +9,6 @@ import HearthSync
 ///
 /// The states and their changes are those of `ClientLoop`; where that waits, the process waits for its next ``tick()``.
 final class FolderProcess {
-  typealias Request = SimulatedDevice.Request
-
   enum State {
     /// Another process has the folder or the file.
     case waiting(attempts: Int)
@@ -57,8 +56,6 @@ final class FolderProcess {
   var user: String?
   /// The user of the last call that was carried out.
   var appliedUser: String?
-  /// The user for whom the engine opens streams.
-  var streamUser: String?
   var heldCalls: [Call] = []
   /// What the application wants to listen to.
   var wanted: [Int: (query: Query, options: ListenOptions)] = [:]
@@ -72,12 +69,9 @@ final class FolderProcess {
   var wasAway = false
   var isWoken = false
   var isBusy = false
-  var inbox: [SyncEvent] = []
-  /// The event that is being handled.
-  var event: SyncEvent?
+  private(set) lazy var driver = EngineDriver(delegate: self, clock: world.clock)
   var mustEnd = false
   var wasAskedToYield = false
-  var timers: [(kind: TimerKind, due: Duration)] = []
 
   /// Statements and commits so far.
   var statementCount = 0
@@ -88,15 +82,8 @@ final class FolderProcess {
 
   var isOnline = true
   var watch = SimulatedWatch()
-  var watchStream: StreamID?
   var watchRequestCount = 0
   var lastSnapshot: SharedClient.SnapshotState?
-  var writeStream: StreamID?
-  /// Streams that were asked for and are neither open nor refused.
-  var opening: [SyncEvent] = []
-  var writeRequests: [Request] = []
-  /// The write streams that the client has closed, oldest first, with the batches that the backend may still answer there.
-  var parting: [(id: StreamID, requests: [Request])] = []
 
   init(in world: FolderSimulation, name: String, user: String?) {
     self.world = world
@@ -139,7 +126,7 @@ final class FolderProcess {
     client = Client(
       cache: cache, store: store, engine: SyncEngine(localStore: store, configuration: configuration),
       takingCount: world.takingCount, file: FileIdentity(path: world.file))
-    streamUser = user
+    driver.streamUser = user
     appliedUser = user
   }
 
@@ -166,18 +153,15 @@ final class FolderProcess {
 
   func forgetClient() {
     client = nil
-    (inbox, opening, writeRequests, parting, timers) = ([], [], [], [], [])
-    (watchStream, writeStream, lastSnapshot, watch) = (nil, nil, nil, SimulatedWatch())
+    driver.processEnded()
+    (lastSnapshot, watch) = (nil, SimulatedWatch())
     listeners = [:]
     (mustEnd, wasAskedToYield) = (false, false)
   }
 
   // MARK: - The loop
 
-  func post(_ event: SyncEvent) {
-    inbox.append(event)
-    handleInbox()
-  }
+  func post(_ event: SyncEvent) { driver.post(event) }
 
   func handleInbox() {
     guard !isBusy, !isStopped else { return }
@@ -186,8 +170,8 @@ final class FolderProcess {
       // Opening the folder may have found something, too.
       if isRunning, !isDying { giveWayIfNeeded() }
       reopenIfNeeded()
-      if isRunning, !isDying, !inbox.isEmpty { run(inbox.removeFirst()) }
-    } while isRunning && !isDying && (!inbox.isEmpty || mustGoOn)
+      if isRunning, !isDying { _ = driver.handleNext() }
+    } while isRunning && !isDying && (!driver.inbox.isEmpty || mustGoOn)
     isBusy = false
     if isDying { kill() }
   }
@@ -197,95 +181,13 @@ final class FolderProcess {
     client.map { mustEnd || wasAskedToYield || $0.store.ending != nil || $0.store.reopening != nil } ?? false
   }
 
-  func run(_ event: SyncEvent) {
-    guard let client else { return }
-    world.note("> \(name) \(event.brief)")
-    self.event = event
-    for action in client.engine.handle(event, now: world.now) {
-      if isDying { return }
-      if let left = deathAction {
-        deathAction = left - 1
-        if left == 0 { isDying = true }
-      }
-      carryOut(action)
-    }
-  }
-
-  private func carryOut(_ action: SyncAction) {
-    if case .log = action {} else { world.note("  < \(action.brief)") }
-    switch action {
-    case .switchUser(let user):
-      if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }
-      streamUser = user
-    case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
-    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
-    case .closeWatchStream(let id):
-      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
-      if watchStream == id { breakWatchStream(nil) }
-    case .closeWriteStream(let id):
-      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
-      if writeStream == id {
-        parting.append((id, writeRequests))
-        breakWriteStream(nil)
-      }
-    case .sendWatch(_, let request):
-      watchRequestCount += 1
-      watch.receive(request, world.backend, &world.generator)
-    case .sendWrite(let id, .handshake):
-      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: true)))
-    case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { sent(mutations, label) }
-    case .startTimer(let kind, let delay):
-      timers.removeAll { $0.kind == kind }
-      timers.append((kind, world.now + delay))
-    case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
-    case .raiseSnapshot(let id, let snapshot):
-      if let problem = listeners[id.rawValue]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
-    case .raiseError(let id, let error): listenerEnded(id.rawValue, error)
-    case .completeWrite(let id, let error): completed(id.rawValue, error)
-    case .writeSaved(let id): world.ledger.saved(id.rawValue)
-    case .wakeOthers: wakeOthers()
-    case .closeCache: mustEnd = true
-    case .yieldCache: wasAskedToYield = true
-    default: break
-    }
-  }
-
-  private func wakeOthers() {
-    let names = (try? client?.store.otherClientNames()) ?? []
-    for process in world.living where process.client.map({ names.contains($0.cache.client?.name ?? "") }) ?? false {
-      if world.isSettling || world.generator.chance(80) { process.isWoken = true }
-    }
-  }
-
   // MARK: - Answers
-
-  private func completed(_ number: Int, _ error: StatusError?) {
-    guard let error else { return world.ledger.told(number, .committed) }
-    switch error.code {
-    case .dataLoss where !error.message.hasPrefix("Failed to persist"):
-      world.ledger.told(number, .lost, error.message)
-    case .unknown:
-      if !wasAway, world.ledger.writes[number]?.loss == nil { fail("nothing is known of write \(number): \(error)") }
-      world.ledger.told(number, .unknown)
-    default:
-      if world.ledger.writes[number]?.answer != nil { return world.ledger.told(number, .refused, "\(error)") }
-      if world.damageCount == 0, client?.store.ending == nil { fail("write \(number) was not saved: \(error)") }
-      notSaved(number)
-    }
-  }
 
   /// The caller hears that the write is not saved.
   func notSaved(_ number: Int) {
     world.note("  \(name): write \(number) is not saved")
     if world.numbersInFile().contains(number) { fail("write \(number) is not saved for its caller, and in the file") }
     world.ledger.told(number, .notSaved)
-  }
-
-  private func listenerEnded(_ id: Int, _ error: StatusError) {
-    guard listeners.removeValue(forKey: id) != nil else { return fail("listener \(id) has ended before") }
-    guard world.damageCount == 0, client?.store.reopening == nil, client?.store.ending == nil else { return }
-    fail("listener \(id) ended: \(error)")
   }
 
   // MARK: - The application
@@ -307,7 +209,7 @@ final class FolderProcess {
     guard isRunning else { return }
     for (id, listener) in wanted.sorted(by: { $0.key < $1.key }) where listeners[id] == nil {
       listeners[id] = SimulatedListener(query: listener.query, options: listener.options)
-      inbox.append(.listen(ListenerID(rawValue: id), listener.query, listener.options))
+      driver.enqueue(.listen(ListenerID(rawValue: id), listener.query, listener.options))
     }
     handleInbox()
   }
@@ -335,7 +237,7 @@ final class FolderProcess {
     if case .locked = state { tryOnce() }
     switch state {
     case .running:
-      inbox.append(event(of: call))
+      driver.enqueue(event(of: call))
       handleInbox()
     case .waiting, .reopening, .yielding, .asleep: heldCalls.append(call)
     case .locked: refuse(call)

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -85,7 +86,7 @@ extension FolderSimulation {
       process.tick()
       if process.isWoken { process.lookForNews() }
       process.fire(.clientMetadataRefresh)
-      for timer in process.timers where timer.due <= now && timer.kind != .lruGarbageCollection {
+      for timer in process.timers.running where timer.due <= now && timer.kind != .lruGarbageCollection {
         process.fire(timer.kind)
       }
       while process.answerParting(ends: false) { try check() }

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -83,7 +84,7 @@ extension FolderSimulation {
     switch Int.random(in: 0..<100, using: &generator) {
     case 0..<6:
       let error = StatusError(code: generator.pick([.unavailable, .internal, .aborted]), message: "broken")
-      generator.chance(50) ? process.breakWatchStream(error) : process.breakWriteStream(error)
+      if generator.chance(50) { process.driver.breakWatchStream(error) } else { process.driver.breakWriteStream(error) }
     case 6..<30: process.answerOpening(succeeds: generator.chance(90))
     case 30..<58: process.answerWrite(answerIsLost: generator.chance(20))
     case 58..<68: process.sendSnapshot()

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -27,7 +28,11 @@ final class FolderSimulation: RepeatableHistory {
   var file: String { folder.appendingPathComponent("cache.sqlite").path }
   var processes: [FolderProcess] = []
   /// Monotonic time.
-  var now = Duration.zero
+  let clock = DeviceClock()
+  var now: Duration {
+    get { clock.now }
+    set { clock.now = newValue }
+  }
   private var lastNumber = 0
 
   // What was done to the folder.
@@ -111,7 +116,7 @@ final class FolderSimulation: RepeatableHistory {
   }
 
   /// The backend carries out a request, or repeats what it answered before.
-  func answer(_ request: SimulatedDevice.Request) -> FolderLedger.Answer {
+  func answer(_ request: SentBatch) -> FolderLedger.Answer {
     // The identity alone names the batch.
     let (isNew, answer) = backend.commit(request.mutations, label: request.label.map { String($0.suffix(32)) })
     note("backend: write \(request.number) \(isNew ? "" : "again ")\(answer)")

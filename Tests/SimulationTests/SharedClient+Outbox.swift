@@ -22,7 +22,6 @@ extension SharedClient {
     if world.generator.chance(20) { return request(.discardRejected([rejected.batch.batchID])) }
     let number = world.nextNumber()
     let identity = BatchIdentity(high: 1, low: UInt64(number))
-    openWrites.append(WriteID(rawValue: number))
     world.ledger.wrote(number, rejected.batch.mutations, identity, by: user)
     world.ledger.hasReceipt(number)
     world.note("\(name) hands batch \(rejected.batch.batchID) in again as write \(number)")

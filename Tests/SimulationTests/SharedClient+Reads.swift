@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -55,7 +56,7 @@ extension SharedClient {
     if differences.allSatisfy({ $0 != nil }), let last = differences.last ?? nil { fail(last) }
   }
 
-  func requestFailed(_ id: RequestID, _ error: StatusError) {
+  func failed(_ id: RequestID, _ error: StatusError) {
     // A change of the user ends the wait for the former one's writes.
     let isRefused = [.cancelled, .notFound, .failedPrecondition].contains(error.code)
     if !hasFailed, !isRefused { fail("request \(id.rawValue) failed: \(error)") }
@@ -65,15 +66,13 @@ extension SharedClient {
   /// Runs one of the queries in the background to its end, which the engine hears of.
   func endBackgroundQuery() {
     guard let index = backgroundQueries.indices.randomElement(using: &world.generator) else { return }
-    let query = backgroundQueries.remove(at: index)
-    // The last part first: the order must not matter.
-    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
+    driver.runBackgroundQuery(at: index, isReversed: true)
   }
 
   // MARK: - Ends
 
   /// A listener ends when the backend refuses its target, or when the cache cannot be read.
-  func listenerEnded(_ id: ListenerID, _ error: StatusError) {
+  func ended(_ id: ListenerID, _ error: StatusError) {
     guard let listener = listeners.removeValue(forKey: id) else {
       return fail("listener \(id.rawValue) was not added or has ended")
     }

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -5,8 +6,6 @@ import HearthSync
 
 /// One of several clients of a cache file, and its user and network.
 final class SharedClient {
-  typealias Request = SimulatedDevice.Request
-
   enum Life {
     case running
     /// Suspended: no event reaches it.
@@ -27,11 +26,7 @@ final class SharedClient {
   var wasTakenForDead = false
   /// True if a wake-up waits to be delivered.
   var isWoken = false
-  private var inbox: [SyncEvent] = []
-  private var isHandling = false
-  private var event: SyncEvent?
-  var now = Duration.zero
-  var timers: [(kind: TimerKind, due: Duration)] = []
+  private(set) lazy var driver = EngineDriver(delegate: self, streamUser: user)
 
   // Failures.
   /// The running outermost transaction.
@@ -53,14 +48,14 @@ final class SharedClient {
   var deathStatement: Int?
   var deathAction: Int?
   private(set) var isDying = false
+  /// True once an event has shown that the process has ended. It may have ended between two events.
+  private var isGone = false
   /// The commit of the simulation that the client's latest transaction surely saw, and the latest one of its last event.
   private var seenCommit = 0
   private(set) var knownCommit = 0
 
   /// The signed-in user, whose token the backend sees.
   var user: String?
-  /// The user for whom the engine opens streams.
-  var streamUser: String?
   var isNetworkEnabled = true
   /// False while the network of the process leads nowhere.
   var canConnect = true
@@ -68,15 +63,8 @@ final class SharedClient {
   var isSilent = false
 
   var watch = SimulatedWatch()
-  var watchStream: StreamID?
   var watchRequestCount = 0
   var lastSnapshot: SnapshotState?
-  var writeStream: StreamID?
-  /// Streams that were asked for and are neither open nor refused.
-  var opening: [SyncEvent] = []
-  var writeRequests: [Request] = []
-  /// The write streams that the client has closed, oldest first, with the batches that the backend may still answer there.
-  var parting: [(id: StreamID, requests: [Request])] = []
   /// The writes whose answers the client has heard.
   var heard: Set<Int> = []
   /// True if the client had the streams before the event that is being handled.
@@ -88,7 +76,6 @@ final class SharedClient {
   /// The batches that were to be taken back, and whether even if they were sent.
   var withdrawals: [BatchID: Bool] = [:]
   var listeners: [ListenerID: SimulatedListener] = [:]
-  var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
   /// The writes that must be answered before a wait for pending writes ends.
   var awaited: [RequestID: [Int]] = [:]
@@ -96,8 +83,6 @@ final class SharedClient {
   var reads: [RequestID: Read] = [:]
   /// Clearings of the cache that are not at their end.
   var clearings: [ClearingRun] = []
-  /// The queries in the background that have not ended.
-  var backgroundQueries: [BackgroundQueryJob] = []
 
   /// The number of snapshots that listeners were given.
   private(set) var snapshotCount = 0
@@ -115,7 +100,6 @@ final class SharedClient {
     self.world = world
     self.name = name
     self.user = user
-    streamUser = user
     database = try Database(.file(path: world.file), options: .init(synchronous: .normal, busyTimeout: .zero))
     store = try LocalStore(
       database: database, databaseID: SharedSimulation.databaseID,
@@ -164,7 +148,7 @@ final class SharedClient {
     seenCommit = -1
     hasFailed = true
     wasMadeToFail = true
-    if !isHandling { hasFailedBetweenEvents = true }
+    if !isBusy { hasFailedBetweenEvents = true }
     world.note("  \(name): \(message)")
     return StoreError(kind: kind, message: message)
   }
@@ -181,103 +165,15 @@ final class SharedClient {
 
   // MARK: - The loop
 
-  func post(_ event: SyncEvent) {
-    inbox.append(event)
-    guard !isHandling else { return }
-    isHandling = true
-    while !inbox.isEmpty, life != .ended {
-      let event = inbox.removeFirst()
-      world.note("> \(name) \(event.brief)")
-      self.event = event
-      hasFailed = world.isFileHeld || hasFailedBetweenEvents
-      hasFailedBetweenEvents = false
-      wasMadeToFail = false
-      wallTime = Timestamp(seconds: wallTime.seconds + 1, nanoseconds: 0)
-      let actions = engine.handle(event, now: now, wallTime: wallTime)
-      world.observe()
-      if actions.contains(where: \.saysThatNothingWasFound) { seenCommit = -1 }
-      knownCommit = seenCommit
-      if isDying { break }
-      for action in actions {
-        if let left = deathAction {
-          if left == 0 { isDying = true } else { deathAction = left - 1 }
-        }
-        if isDying { break }
-        carryOut(action)
-      }
-      if isDying { break }
-      noteLease()
-      wasPrimary = engine.isPrimary
-      if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in step with writes in memory") }
-    }
-    isHandling = false
-    if isDying, life != .ended { world.bury(self) }
-  }
+  func post(_ event: SyncEvent) { driver.post(event) }
+
+  /// True while an event is being handled.
+  var isBusy: Bool { driver.isDraining }
 
   /// With the lease a client forgets the answers that it could not store.
   private func noteLease() {
     if store.leaseNumber != leaseNumber { heard = [] }
     leaseNumber = store.leaseNumber
-  }
-
-  /// True while an event is being handled.
-  var isBusy: Bool { isHandling }
-
-  private func carryOut(_ action: SyncAction) {
-    world.note(action)
-    switch action {
-    case .switchUser(let user):
-      if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }
-      streamUser = user
-    case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
-    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
-    case .closeWatchStream(let id):
-      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
-      if watchStream == id { breakWatchStream(nil) }
-    case .closeWriteStream(let id):
-      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
-      if writeStream == id {
-        parting.append((id, writeRequests))
-        breakWriteStream(nil)
-      }
-    case .sendWatch(_, let request):
-      watchRequestCount += 1
-      watch.receive(request, world.backend, &world.generator)
-    case .sendWrite(let id, .handshake):
-      inbox.append(
-        .writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: world.backendKnowsLabels)))
-    case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { sent(mutations, label) }
-    case .startTimer(let kind, let delay):
-      timers.removeAll { $0.kind == kind }
-      timers.append((kind, now + delay))
-    case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
-    case .raiseSnapshot(let id, let snapshot):
-      snapshotCount += 1
-      if listeners[id] == nil { return fail("listener \(id.rawValue) was not added or has ended") }
-      if let problem = listeners[id]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
-    case .raiseError(let id, let error): listenerEnded(id, error)
-    case .completeWrite(let id, let error): completed(id, error)
-    case .answer(let id, let answer): answered(id, answer)
-    case .requestFailed(let id, let error): requestFailed(id, error)
-    case .runBackgroundQuery(let query): backgroundQueries.append(query)
-    case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
-    case .wakeOthers: world.wakeOthers(than: self)
-    case .closeCache, .yieldCache: fail("the client was told to end")
-    default: break
-    }
-  }
-
-  private func completed(_ id: WriteID, _ error: StatusError?) {
-    guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id.rawValue) was completed twice") }
-    openWrites.remove(at: index)
-    // A client that was taken for dead may have missed the answer.
-    if error?.code == .unknown, wasTakenForDead { return }
-    let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
-    if isRefused, let error, world.isFileHeld, !isFailing, !wasMadeToFail, error.code != .notFound {
-      fail("write \(id.rawValue) did not wait for the file: \(error)")
-    }
-    world.ledger.completed(id.rawValue, error, isRefused: isRefused)
   }
 
   // MARK: - The user
@@ -311,7 +207,6 @@ final class SharedClient {
     let writes = batches.map { mutations in
       let number = world.nextNumber()
       let identity = BatchIdentity(high: 1, low: UInt64(number))
-      openWrites.append(WriteID(rawValue: number))
       world.ledger.wrote(number, mutations, identity, by: user)
       let keepsOutcome = number.isMultiple(of: 3)
       if keepsOutcome { world.ledger.hasReceipt(number) }
@@ -327,7 +222,7 @@ final class SharedClient {
     let id = RequestID(rawValue: world.nextNumber())
     openWaits.insert(id)
     if case .waitForPendingWrites = request {
-      awaited[id] = openWrites.map(\.rawValue).filter { world.ledger.owner(of: $0) == user }
+      awaited[id] = driver.openWrites.map(\.rawValue).filter { world.ledger.owner(of: $0) == user }
     }
     post(.request(id, request))
   }
@@ -368,8 +263,7 @@ final class SharedClient {
   }
 
   func close() {
-    for query in backgroundQueries { query.close() }
-    backgroundQueries = []
+    driver.engineEnded()
     database.injectFailure = nil
     database.close()
   }
@@ -382,6 +276,74 @@ final class SharedClient {
     world.locks.end(name)
     // Those that its process could not store before its end.
     let stored = Set(world.history.users.flatMap(world.outbox).map(\.number))
-    for write in openWrites where !stored.contains(write.rawValue) { world.ledger.mayBeLost(write.rawValue) }
+    for write in driver.openWrites where !stored.contains(write.rawValue) { world.ledger.mayBeLost(write.rawValue) }
   }
+}
+
+// MARK: - What the engine does
+
+extension SharedClient: DrivenClient {
+  var takesEvents: Bool { life != .ended && !isGone }
+
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] {
+    world.note("> \(name) \(event.brief)")
+    hasFailed = world.isFileHeld || hasFailedBetweenEvents
+    hasFailedBetweenEvents = false
+    wasMadeToFail = false
+    wallTime = Timestamp(seconds: wallTime.seconds + 1, nanoseconds: 0)
+    let actions = engine.handle(event, now: now, wallTime: wallTime)
+    world.observe()
+    if actions.contains(where: \.saysThatNothingWasFound) { seenCommit = -1 }
+    knownCommit = seenCommit
+    isGone = isDying
+    return actions
+  }
+  func willCarryOut(_ action: SyncAction) -> Bool {
+    if !isDying, let left = deathAction {
+      if left == 0 { isDying = true } else { deathAction = left - 1 }
+    }
+    isGone = isDying
+    if !isGone { world.note(action) }
+    return !isGone
+  }
+  func didHandle(_ event: SyncEvent) {
+    isGone = isDying
+    if isGone { return }
+    noteLease()
+    wasPrimary = engine.isPrimary
+    if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in step with writes in memory") }
+  }
+
+  func cameToRest() {
+    if isDying, life != .ended { world.bury(self) }
+  }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening { .waits }
+  func watchStreamEnded() { watch = SimulatedWatch() }
+  func closedWriteStream(_ id: StreamID, wasOpen: Bool) -> StreamEnd { wasOpen ? .later : .silently }
+  func received(_ request: WatchRequest, on id: StreamID) {
+    watchRequestCount += 1
+    watch.receive(request, world.backend, &world.generator)
+  }
+  var handshake: WriteResponse? { WriteResponse(streamToken: [0], knowsBatchLabels: world.backendKnowsLabels) }
+
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) {
+    snapshotCount += 1
+    if listeners[id] == nil { return fail("listener \(id.rawValue) was not added or has ended") }
+    if let problem = listeners[id]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
+  }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    guard wasOpen else { return fail("write \(id.rawValue) was completed twice") }
+    // A client that was taken for dead may have missed the answer.
+    if error?.code == .unknown, wasTakenForDead { return }
+    let isRefused = if case .writes(let writes) = driver.event { writes.contains { $0.id == id } } else { false }
+    if isRefused, let error, world.isFileHeld, !isFailing, !wasMadeToFail, error.code != .notFound {
+      fail("write \(id.rawValue) did not wait for the file: \(error)")
+    }
+    world.ledger.completed(id.rawValue, error, isRefused: isRefused)
+  }
+
+  func wakeOthers() { world.wakeOthers(than: self) }
+  func closeCache() { fail("the client was told to end") }
+  func yieldCache() { fail("the client was told to end") }
 }

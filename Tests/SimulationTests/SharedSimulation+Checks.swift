@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -107,9 +108,10 @@ extension SharedSimulation {
   func checkEnd() throws {
     try checkOutcomes()
     for client in living {
-      guard client.openWrites.isEmpty, client.openWaits.isEmpty, client.reads.isEmpty else {
+      guard client.driver.openWrites.isEmpty, client.openWaits.isEmpty, client.reads.isEmpty else {
         throw Failure(
-          description: "\(client.name): callers wait: \(client.openWrites) \(client.openWaits) \(client.reads.keys)")
+          description:
+            "\(client.name): callers wait: \(client.driver.openWrites) \(client.openWaits) \(client.reads.keys)")
       }
       guard client.engine.activeLimboDocuments.isEmpty, client.engine.enqueuedLimboDocuments.isEmpty else {
         throw Failure(description: "\(client.name): still in limbo: \(client.engine.activeLimboDocuments)")

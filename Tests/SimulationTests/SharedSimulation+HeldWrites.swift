@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -25,11 +26,11 @@ extension SharedSimulation {
   /// Each write whose caller waits is in the file, in memory or answered, and never in two of these places.
   func checkHeldWrites(of client: SharedClient) {
     let held = client.engine.heldWriteIDs.map(\.rawValue)
-    if held.isEmpty, client.openWrites.isEmpty { return }
+    if held.isEmpty, client.driver.openWrites.isEmpty { return }
     let stored = Set(history.users.flatMap(outbox).map(\.number))
     if held != held.sorted() { client.fail("the writes in memory are not in order: \(held)") }
     if let number = held.first(where: stored.contains) { client.fail("write \(number) is in the file and in memory") }
-    let waiting = client.openWrites.map(\.rawValue).filter { ledger.isSurelyPending($0) && !stored.contains($0) }
+    let waiting = client.driver.openWrites.map(\.rawValue).filter { ledger.isSurelyPending($0) && !stored.contains($0) }
     if let number = waiting.first(where: { !held.contains($0) }) { client.fail("write \(number) is nowhere") }
     guard client.life == .running else { return }
     let own = waiting.filter { ledger.owner(of: $0) == client.engine.signedInUser }
@@ -56,12 +57,12 @@ extension SharedSimulation {
     guard !client.isBusy, fileHolder == nil else { return }
     note("\(client.name) opens its cache anew")
     let handover = client.engine.handOver()
-    let writes = client.openWrites
+    let writes = client.driver.openWrites
     let listeners = client.listeners.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
-    client.openWrites = []
+    client.driver.openWrites = []
     bury(client)
     let successor = try newClient(for: handover.user)
-    successor.openWrites = writes
+    successor.driver.openWrites = writes
     successor.canConnect = client.canConnect
     successor.isSilent = client.isSilent
     successor.isNetworkEnabled = client.isNetworkEnabled

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthModel
 import HearthSync
 
@@ -11,8 +12,8 @@ extension SharedClient {
     isSilent = world.generator.chance(50)
     guard !canConnect else { return post(.connectivityChanged) }
     let error = StatusError(code: .unavailable, message: "the network is unreachable")
-    breakWatchStream(error)
-    breakWriteStream(error)
+    driver.breakWatchStream(error)
+    driver.breakWriteStream(error)
   }
 
   /// True if the process could have a connection of its user.
@@ -34,11 +35,11 @@ extension SharedClient {
     sendSnapshotOfNews()
     while watchStream != nil, !watch.messages.isEmpty { deliverWatchMessage() }
     for _ in 0..<20 {
-      let due = timers.filter { $0.due <= end && $0.kind != .lruGarbageCollection }
+      let due = timers.running.filter { $0.due <= end && $0.kind != .lruGarbageCollection }
       guard let next = due.min(by: { $0.due < $1.due }) else { break }
       fire(next.kind)
     }
-    now = max(now, end)
+    driver.clock.now = max(now, end)
     try world.check()
   }
 }

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
@@ -160,7 +161,7 @@ extension SharedSimulation {
   private func breakSomething(of client: SharedClient) {
     let code = generator.pick([StatusCode.unavailable, .internal, .resourceExhausted, .unauthenticated, .aborted])
     let error = StatusError(code: code, message: "broken")
-    if generator.chance(50) { client.breakWatchStream(error) } else { client.breakWriteStream(error) }
+    if generator.chance(50) { client.driver.breakWatchStream(error) } else { client.driver.breakWriteStream(error) }
   }
 
   private func failStorage(of client: SharedClient) {

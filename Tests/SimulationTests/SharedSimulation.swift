@@ -135,7 +135,7 @@ final class SharedSimulation: RepeatableHistory {
   func number(of label: String?, _ mutations: [Mutation]) -> Int? { label.flatMap { numbersByLabel[$0] } }
 
   /// The backend carries out a request of a client, or repeats what it answered before.
-  func answer(_ request: SharedClient.Request) -> WriteLedger.Answer {
+  func answer(_ request: SentBatch) -> WriteLedger.Answer {
     let (isNew, answer) = backend.commit(request.mutations, label: request.label)
     note("backend: write \(request.number) \(isNew ? "" : "again ")\(answer)")
     ledger.answered(request.number, answer, isNew: isNew, knowsLabels: backendKnowsLabels)

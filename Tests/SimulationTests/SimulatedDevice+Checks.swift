@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -52,7 +53,7 @@ extension SimulatedDevice {
     lookCount += 1
     guard !world.history.isDamaged, world.checksInvariants(at: lookCount) else { return }
     guard let violation = try looking({ try CacheInvariants.violations(in: store) }).first else { return }
-    throw Failure(description: "\(name), the cache after \(event.map(\.brief) ?? "its opening"): \(violation)")
+    throw Failure(description: "\(name), the cache after \(driver.event.map(\.brief) ?? "its opening"): \(violation)")
   }
 
   /// Every user's queue as it is now. Only that of the current user changes between two checks.
@@ -98,8 +99,8 @@ extension SimulatedDevice {
 
   /// Nothing fails any more.
   func calm() {
-    failingTransactions = []
-    disturbance = nil
+    failures.transactions = []
+    failures.statements = 0..<0
     // Nothing but what has to happen: the client comes back by itself.
     if !isNetworkEnabled { switchNetwork(on: true) }
   }
@@ -130,8 +131,8 @@ extension SimulatedDevice {
 
   /// Nobody waits.
   func checkEnd() throws {
-    guard openWrites.isEmpty, openWaits.isEmpty else {
-      throw Failure(description: "callers still wait: \(openWrites) \(openWaits)")
+    guard driver.openWrites.isEmpty, openWaits.isEmpty else {
+      throw Failure(description: "callers still wait: \(driver.openWrites) \(openWaits)")
     }
     guard engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty else {
       throw Failure(description: "still in limbo: \(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)")
@@ -170,7 +171,7 @@ extension SimulatedDevice {
         try check()
       }
       try check()
-      let busy = timers.filter {
+      let busy = timers.running.filter {
         [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
       }
       if busy.isEmpty, backgroundQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
@@ -185,7 +186,8 @@ extension SimulatedDevice {
     let limbo = "\(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)"
     throw Failure(
       description:
-        "\(name) does not come to rest: in limbo \(limbo), queued \(try store.pendingBatches()), timers \(timers)")
+        "\(name) does not come to rest: in limbo \(limbo), queued \(try store.pendingBatches()), timers \(timers.running)"
+    )
   }
 }
 

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -154,27 +155,32 @@ extension SimulatedDevice {
         return fail("the cache cannot be opened anew: \(error)")
       }
       engine.takeOver(handover, reason: cause.reason)
-      streamUser = handover.user
-      post(.start)
+      driver.streamUser = handover.user
+      // Before what waits: it may have to be opened anew at once.
+      driver.handle(.start)
     }
   }
 
   // MARK: - Checks
 
   /// As the other check of what is sent, without reading the cache.
-  func sentFromDamagedCache(_ mutations: [Mutation], _ label: String?) {
-    guard let identity = label.flatMap(BatchLabel.init(parsing:))?.identity,
-      let number = world.ledger.number(of: identity, with: mutations)
-    else { return fail("\(mutations) were sent, but never written") }
-    guard world.ledger.owner(of: number) == streamUser else {
-      return fail("\(mutations) went out for \(streamUser ?? "nobody"), who did not write it")
+  func numberInDamagedCache(of batch: SentBatch) -> Int? {
+    guard let identity = batch.label.flatMap(BatchLabel.init(parsing:))?.identity,
+      let number = world.ledger.number(of: identity, with: batch.mutations)
+    else {
+      fail("\(batch.mutations) were sent, but never written")
+      return nil
     }
-    writeRequests.append(Request(number: number, mutations: mutations, label: label))
+    guard world.ledger.owner(of: number) == streamUser else {
+      fail("\(batch.mutations) went out for \(streamUser ?? "nobody"), who did not write it")
+      return nil
+    }
+    return number
   }
 
   /// Checks that the user's own write is visible, whatever became of the rest.
   func checkOwnWrite(of key: DocumentKey) {
-    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays, store.user == user,
+    guard failures.statements.isEmpty, failures.transactions.isEmpty, !hasMisplacedOverlays, store.user == user,
       let write = world.ledger.latest(by: user, of: key),
       world.ledger.isSurelyPending(write.number), let mutation = write.mutations.last, mutation.transforms.isEmpty
     else { return }

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -69,27 +70,20 @@ extension SimulatedDevice {
 
   /// Forgets everything in memory.
   func end() {
-    failingTransactions = []
+    failures.transactions = []
     isNetworkEnabled = true
     listeners = [:]
     listenersToRepeat = []
-    openWrites = []
     heard = [:]
     endEngine()
+    driver.processEnded()
   }
 
   /// Forgets everything that ends with the engine, even if another takes its place in the same process.
   func endEngine() {
-    clearInbox()
-    timers = []
-    opening = []
+    driver.engineEnded()
     openWaits = []
     expectedAnswers = [:]
-    for query in backgroundQueries { query.close() }
-    backgroundQueries = []
-    breakWatchStream(nil)
-    breakWriteStream(nil)
-    parting = []
     hasCommitted = true
     watchAttempts.mayBeginAtOnce()
   }
@@ -97,7 +91,7 @@ extension SimulatedDevice {
   private func begin() throws {
     try openClient()
     identities = IdentitySource(stream: UInt64(world.nextNumber()))
-    streamUser = user
+    driver.streamUser = user
     post(.start)
   }
 
@@ -108,7 +102,7 @@ extension SimulatedDevice {
     }
     do {
       client = try open()
-    } catch  where disturbance != nil || !failingTransactions.isEmpty {
+    } catch  where !failures.statements.isEmpty || !failures.transactions.isEmpty {
       // The cache cannot be opened. The application tries again.
       client = try looking(open)
     }

@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -13,42 +14,26 @@ extension SimulatedDevice {
 
   /// Lets an attempt to open a stream succeed or fail.
   func answerOpening(succeeds: Bool) {
-    guard !opening.isEmpty else { return }
-    let event = opening.removeFirst()
+    guard let attempt = opening.first else { return }
     // There is no token of another user than the one who is signed in.
     let succeeds = succeeds && streamUser == user
     let error = StatusError(code: streamUser == user ? .unavailable : .aborted, message: "refused")
-    switch event {
-    case .watchStreamOpened(let id):
-      if succeeds { watchStream = id } else { watchAttempts.failed() }
-      post(succeeds ? event : .watchStreamClosed(id, error))
-    case .writeStreamOpened(let id):
-      if succeeds { writeStream = id }
-      post(succeeds ? event : .writeStreamClosed(id, error))
-    default: break
-    }
+    if attempt.kind == .watch, !succeeds { watchAttempts.failed() }
+    driver.endOpening(with: succeeds ? nil : error)
   }
 
   func fireNextTimer() {
-    guard let next = timers.min(by: { $0.due < $1.due }) else { return }
-    timers.removeAll { $0.kind == next.kind }
-    now = max(now, next.due)
+    guard let next = timers.next() else { return }
     if next.kind == .asyncQueueRetry { watchAttempts.mayBeginAtOnce() }
-    post(.timerFired(next.kind))
+    driver.fire(next.kind)
   }
 
   // MARK: - The watch stream
 
-  /// - Parameter error: The error that the client gets; nil if it ended the stream itself.
-  func breakWatchStream(_ error: StatusError?) {
-    guard let id = watchStream else { return }
-    watchStream = nil
-    watch = SimulatedWatch()
-    reference.watchStreamClosed()
-    if let error {
-      watchAttempts.failed()
-      post(.watchStreamClosed(id, error))
-    }
+  func breakWatchStream(_ error: StatusError) {
+    guard watchStream != nil else { return }
+    watchAttempts.failed()
+    driver.breakWatchStream(error)
   }
 
   func sendSnapshot() {
@@ -63,7 +48,7 @@ extension SimulatedDevice {
     guard let id = watchStream, let message = watch.takeMessage() else { return }
     switch message {
     case .response(let response):
-      let canStore = failingTransactions.isDisjoint(with: ["Apply remote event", "Get last remote snapshot version"])
+      let canStore = failures.transactions.isDisjoint(with: ["Apply remote event", "Get last remote snapshot version"])
       reference.queues = pendingQueues()
       reference.received(response, canStore: canStore)
       if case .targetChange(let change) = response, change.readTime > .none { watchAttempts.snapshotWasComplete() }
@@ -81,69 +66,56 @@ extension SimulatedDevice {
 
   // MARK: - The write stream
 
-  func breakWriteStream(_ error: StatusError?) {
-    guard let id = writeStream else { return }
-    writeStream = nil
-    writeRequests = []
-    if let error { post(.writeStreamClosed(id, error)) }
-  }
-
   /// A batch goes out on a stream of the user who wrote it, nobody else is signed in, and the client knows no answer to it.
-  func sent(_ mutations: [Mutation], _ label: String?) {
+  func sent(_ batch: SentBatch, on id: StreamID) -> SentBatch? {
     let name = streamUser ?? "nobody"
     if streamUser != user { fail("a stream of \(name) is used while \(user ?? "nobody") is signed in") }
-    if (label != nil) != world.history.backendKnowsLabels { fail("a request has the label \(label ?? "none")") }
-    if world.history.isDamaged { return sentFromDamagedCache(mutations, label) }
+    if (batch.label != nil) != world.history.backendKnowsLabels {
+      fail("a request has the label \(batch.label ?? "none")")
+    }
+    guard let number = world.history.isDamaged ? numberInDamagedCache(of: batch) : number(of: batch) else { return nil }
+    return SentBatch(batch.mutations, label: batch.label, number: number)
+  }
+
+  private func number(of batch: SentBatch) -> Int? {
+    let mutations = batch.mutations
     let seconds = Self.seconds(of: streamUser)
     let alike = looking { (try? store.pendingBatches(of: .user(streamUser))) ?? [] }
       .filter { $0.mutations == mutations && $0.localWriteTime.seconds == seconds }.map(\.number)
-    if alike.isEmpty { return fail("\(mutations) went out for \(name), who did not write it") }
+    if alike.isEmpty { fail("\(mutations) went out for \(streamUser ?? "nobody"), who did not write it") }
     // Also what may still be answered on a stream that the client has closed.
-    let underWay = (writeRequests + parting.flatMap(\.requests)).map(\.number)
-    guard let number = alike.first(where: { heard[$0] == nil && !underWay.contains($0) }) else {
-      return fail("\(mutations) was sent again after its answer had come")
-    }
-    writeRequests.append(Request(number: number, mutations: mutations, label: label))
+    let underWay = driver.streams.underWay.map(\.number)
+    let number = alike.first { heard[$0] == nil && !underWay.contains($0) }
+    if number == nil { fail("\(mutations) was sent again after its answer had come") }
+    return number
   }
 
   /// The backend commits or refuses the oldest batch.
   ///
   /// - Parameter answerIsLost: the stream breaks before the answer reaches the client.
   func answerWrite(answerIsLost: Bool) {
-    guard let id = writeStream, !writeRequests.isEmpty else { return }
-    let request = writeRequests.removeFirst()
-    let answer = world.answer(request)
-    if answerIsLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
-    heard[request.number] = answer
-    switch answer {
-    case .success(let commit): acknowledge(request, commit, on: id)
-    case .failure(let error): breakWriteStream(error)
+    driver.answerWrite { request in
+      let answer = world.answer(request)
+      if answerIsLost { return .failure(StatusError(code: .unavailable, message: "lost")) }
+      heard[request.number] = answer
+      return answer.map { response(to: request, $0) }
     }
   }
 
-  private func acknowledge(_ request: Request, _ commit: SimulatedBackend.Commit, on id: StreamID) {
+  private func response(to request: SentBatch, _ commit: SimulatedBackend.Commit) -> WriteResponse {
     world.ledger.acknowledged(request.number)
-    post(
-      .writeStreamMessage(
-        id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
+    return WriteResponse(committedAt: commit.version, commit.results)
   }
 
   /// The oldest of the write streams that the client has closed ends, or the backend answers one more batch there before.
   ///
   /// - Returns: false if there is none.
   func answerParting(ends: Bool) -> Bool {
-    guard let stream = parting.first else { return false }
-    if !ends, let request = stream.requests.first {
-      parting[0].requests.removeFirst()
-      if case .success(let commit) = world.answer(request) {
+    answerParting(ends: ends) { request in
+      world.answer(request).map { commit in
         heard[request.number] = .success(commit)
-        acknowledge(request, commit, on: stream.id)
-        return true
+        return response(to: request, commit)
       }
-      // A refusal ends the stream, and the client does not hear why.
     }
-    parting.removeFirst()
-    post(.writeStreamClosed(stream.id, nil))
-    return true
   }
 }

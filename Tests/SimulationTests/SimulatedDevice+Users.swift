@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -18,13 +19,13 @@ extension SimulatedDevice {
     post(.unlisten(id))
   }
 
-  func raised(_ id: ListenerID, _ snapshot: ViewSnapshot) {
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) {
     if listeners[id] == nil { return fail("listener \(id) was not added or has ended") }
     if let problem = listeners[id]?.take(snapshot) { fail("listener \(id): \(problem)") }
     checkCompleteness(of: snapshot)
   }
 
-  func listenerEnded(_ id: ListenerID, _ error: StatusError) {
+  func ended(_ id: ListenerID, _ error: StatusError) {
     guard let listener = listeners.removeValue(forKey: id), [.dataLoss, .internal].contains(error.code) else { return }
     listenersToRepeat.append((listener.query, listener.options))
   }
@@ -44,7 +45,6 @@ extension SimulatedDevice {
     let writes = batches.map { mutations in
       let number = world.nextNumber()
       let identity = identities.next()
-      openWrites.append(WriteID(rawValue: number))
       world.ledger.wrote(number, mutations, identity, by: user)
       if hasDamagedUsers { world.ledger.mayBeLost(number) }
       return LocalWrite(
@@ -61,10 +61,9 @@ extension SimulatedDevice {
 
   static func seconds(of user: String?) -> Int64 { Int64(user?.utf8.first ?? 1) }
 
-  func completed(_ id: WriteID, _ error: StatusError?) {
-    guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id) was completed twice") }
-    openWrites.remove(at: index)
-    let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    guard wasOpen else { return fail("write \(id) was completed twice") }
+    let isRefused = if case .writes(let writes) = driver.event { writes.contains { $0.id == id } } else { false }
     world.ledger.completed(id.rawValue, error, isRefused: isRefused)
   }
 
@@ -112,9 +111,7 @@ extension SimulatedDevice {
   /// Runs one of the queries in the background to its end, which the engine hears of.
   func endBackgroundQuery() {
     guard let index = backgroundQueries.indices.randomElement(using: &world.generator) else { return }
-    let query = backgroundQueries.remove(at: index)
-    // The last part first: the order must not matter.
-    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
+    driver.runBackgroundQuery(at: index, isReversed: true)
   }
 
   func collectGarbage() {

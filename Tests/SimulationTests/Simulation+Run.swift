@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -50,7 +51,7 @@ extension Simulation {
     } catch {
       throw Failure(description: "seed \(seed), \(disturbance.map { "\($0)" } ?? "undisturbed"): \(error)")
     }
-    return simulation.devices[0].statementCount
+    return simulation.devices[0].failures.statementCount
   }
 
   private func run(_ steps: Int) throws {

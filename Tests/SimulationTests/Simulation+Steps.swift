@@ -1,3 +1,4 @@
+import EngineHarness
 import HearthCache
 import HearthModel
 import HearthSync
@@ -66,7 +67,7 @@ extension Simulation {
   private func breakSomething(of device: SimulatedDevice) {
     let code = generator.pick([StatusCode.unavailable, .internal, .resourceExhausted, .unauthenticated, .aborted])
     let error = StatusError(code: code, message: "broken")
-    if generator.chance(50) { device.breakWatchStream(error) } else { device.breakWriteStream(error) }
+    if generator.chance(50) { device.breakWatchStream(error) } else { device.driver.breakWriteStream(error) }
   }
 
   private func failStorage(of device: SimulatedDevice) {
@@ -74,7 +75,7 @@ extension Simulation {
       "Allocate target", "Release target", "Locally write mutations", "notifyLocalViewChanges", "Acknowledge batch",
       "Reject batch", "Get last remote snapshot version", "Apply remote event", "Handle user change", "Repair cache",
     ]
-    device.failingTransactions = generator.chance(60) ? [] : [generator.pick(names), generator.pick(names)]
-    note("failing: \(device.failingTransactions.sorted())")
+    device.failures.transactions = generator.chance(60) ? [] : [generator.pick(names), generator.pick(names)]
+    note("failing: \(device.failures.transactions.sorted())")
   }
 }

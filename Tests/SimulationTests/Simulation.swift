@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -74,7 +75,7 @@ final class Simulation {
   }
 
   /// The backend carries out a request of a device, or repeats what it answered before.
-  func answer(_ request: SimulatedDevice.Request) -> WriteLedger.Answer {
+  func answer(_ request: SentBatch) -> WriteLedger.Answer {
     let (isNew, answer) = backend.commit(request.mutations, label: request.label)
     ledger.answered(request.number, answer, isNew: isNew, knowsLabels: history.backendKnowsLabels)
     return answer
