@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -22,8 +23,7 @@ final class ListeningClient {
   private let translator = WireTranslator(database: databaseID)
   private let listener = ListenerID(rawValue: 1)
   private let engine: SyncEngine
-  private var stream: StreamID?
-  private var inbox: [SyncEvent] = []
+  private lazy var driver = EngineDriver(delegate: self)
   /// The target that the files call 1.
   private var target: TargetID?
   /// Documents that the client asks about because they left the result and still match.
@@ -34,6 +34,8 @@ final class ListeningClient {
   /// When the last consistent snapshot was taken.
   private(set) var readTime = SnapshotVersion.none
   private(set) var error: StatusError?
+  /// The rule that the engine has broken.
+  private var problem: String?
 
   init() throws {
     let store = try LocalStore(
@@ -44,8 +46,8 @@ final class ListeningClient {
     query.explicitOrders = [OrderBy(path: try FieldPath(["a"]), direction: .ascending)]
     // With metadata, so that it can be seen when a result from the cache becomes complete.
     let options = ListenOptions(includeQueryMetadataChanges: true, waitForSyncWhenOnline: true)
-    post(.start)
-    post(.listen(listener, query, options))
+    driver.post(.start)
+    driver.post(.listen(listener, query, options))
     guard let target else { throw MalformedCase("the client asked for no target") }
     try acknowledge(target)
   }
@@ -100,39 +102,27 @@ final class ListeningClient {
   }
 
   private func send(_ message: WatchResponse) throws {
-    guard let stream else { throw MalformedCase("the client closed the stream") }
+    guard driver.streams.watch != nil else { throw MalformedCase("the client closed the stream") }
     if case .targetChange(let change) = message, change.state == .noChange, change.targetIDs.isEmpty,
       change.readTime != .none
     {
       readTime = change.readTime
     }
-    post(.watchStreamMessage(stream, message))
+    driver.send(message)
+    if let problem { throw MalformedCase(problem) }
   }
+}
 
-  private func post(_ event: SyncEvent) {
-    inbox.append(event)
-    while !inbox.isEmpty {
-      for action in engine.handle(inbox.removeFirst(), now: .zero) { carryOut(action) }
-    }
-  }
+extension ListeningClient: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { problem = problem ?? text }
 
-  private func carryOut(_ action: SyncAction) {
-    switch action {
-    case .openWatchStream(let id):
-      stream = id
-      inbox.append(.watchStreamOpened(id))
-    case .closeWatchStream:
-      stream = nil
-    case .sendWatch(_, .addTarget(let request)):
-      if request.purpose == .limboResolution { lookups.append(request.targetID) } else { target = request.targetID }
-    case .raiseSnapshot(_, let snapshot):
-      raised.append(snapshot)
-    case .raiseError(_, let error):
-      self.error = error
-    default:
-      break
-    }
+  func received(_ request: WatchRequest, on id: StreamID) {
+    guard case .addTarget(let request) = request else { return }
+    if request.purpose == .limboResolution { lookups.append(request.targetID) } else { target = request.targetID }
   }
+  func raised(_ snapshot: ViewSnapshot, for id: ListenerID) { raised.append(snapshot) }
+  func ended(_ id: ListenerID, _ error: StatusError) { self.error = error }
 }
 
 extension JSON {

@@ -1,3 +1,4 @@
+import EngineHarness
 import Foundation
 import HearthCache
 import HearthModel
@@ -17,9 +18,8 @@ final class EngineDevice {
   let store: LocalStore
   private let engine: SyncEngine
 
-  private var inbox: [SyncEvent] = []
+  private lazy var driver = EngineDriver(delegate: self)
   private var stream: Stream?
-  private var isPaused = false
   private var lastWrite = 0
   private var identities: [WriteID: BatchIdentity] = [:]
   /// The writes that were reported as committed.
@@ -57,11 +57,11 @@ final class EngineDevice {
     try store.start()
     engine = SyncEngine(
       localStore: store, configuration: SyncConfiguration(conflictRules: conflictRules, jitter: { 0 }))
-    post(.start)
+    driver.post(.start)
   }
 
   /// Looks whether the client with the connection has ended, and takes its place.
-  func takeLease() { post(.timerFired(.clientMetadataRefresh)) }
+  func takeLease() { driver.post(.timerFired(.clientMetadataRefresh)) }
 
   /// The process ends without a word.
   func kill() {
@@ -74,7 +74,7 @@ final class EngineDevice {
     lastWrite += 1
     let id = WriteID(rawValue: lastWrite)
     identities[id] = identity
-    post(
+    driver.post(
       .writes([
         LocalWrite(
           id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: identity)
@@ -85,16 +85,16 @@ final class EngineDevice {
 
   /// Waits until the server has committed the oldest batch that is on its way, and takes its answer, if there is one.
   func takeAnswer() async throws {
-    guard let (id, response) = try await nextAnswer() else { return }
-    post(.writeStreamMessage(id, response))
+    guard let response = try await nextAnswer() else { return }
+    driver.answerWrite { _ in .success(response) }
   }
 
   /// Waits until the server has committed the oldest batch that is on its way; then the connection breaks.
   func loseAnswer() async throws {
-    guard let (id, _) = try await nextAnswer() else { return }
+    guard try await nextAnswer() != nil else { return }
     stream?.handle.close()
     stream = nil
-    post(.writeStreamClosed(id, StatusError(code: .unavailable, message: "cut")))
+    driver.breakWriteStream(StatusError(code: .unavailable, message: "cut"))
   }
 
   /// Sends everything and takes all answers.
@@ -104,70 +104,64 @@ final class EngineDevice {
 
   // MARK: -
 
-  private func nextAnswer() async throws -> (StreamID, WriteResponse)? {
+  private func nextAnswer() async throws -> WriteResponse? {
     while try !pending().isEmpty {
-      if isPaused {
-        isPaused = false
-        post(.timerFired(.writeStreamConnectionBackoff))
-      }
+      driver.fire(.writeStreamConnectionBackoff)
       guard var open = stream else { return note("a batch waits, and no stream is open") }
       let event = await open.events.next()
       stream?.events = open.events
       switch event {
-      case .opened:
-        post(.writeStreamOpened(open.id))
+      case .opened: driver.endOpening(.write)
       case .message(let response) where !open.isReady:
         stream?.isReady = true
-        post(.writeStreamMessage(open.id, response))
-      case .message(let response):
-        return (open.id, response)
+        driver.post(.writeStreamMessage(open.id, response))
+      case .message(let response): return response
       case .closed(let error):
         stream = nil
         if let error, error.code != .unavailable { return note("the stream ended: \(error)") }
-        post(.writeStreamClosed(open.id, error))
-      case nil:
-        return note("the stream ended without a word")
+        let cause = error ?? StatusError(code: .unavailable, message: "the server has ended the stream")
+        if !driver.breakWriteStream(cause) { driver.endOpening(.write, with: cause) }
+      case nil: return note("the stream ended without a word")
       }
     }
     return nil
   }
 
-  private func note(_ problem: String) -> (StreamID, WriteResponse)? {
+  private func note(_ problem: String) -> WriteResponse? {
     problems.append(problem)
     return nil
   }
+}
 
-  private func post(_ event: SyncEvent) {
-    inbox.append(event)
-    while !inbox.isEmpty {
-      for action in engine.handle(inbox.removeFirst(), now: .zero) { carryOut(action) }
-    }
+extension EngineDevice: EngineDriverDelegate {
+  func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] { engine.handle(event, now: now) }
+  func fail(_ text: String) { problems.append(text) }
+
+  func answer(to attempt: StreamTable.Attempt) -> StreamOpening {
+    guard attempt.kind == .write else { return .waits }
+    let (events, continuation) = AsyncStream.makeStream(of: StreamEvent<WriteResponse>.self)
+    let handle = transport.openWriteStream { continuation.yield($0) }
+    stream = Stream(id: attempt.id, handle: handle, events: events.makeAsyncIterator())
+    return .waits
   }
-
-  private func carryOut(_ action: SyncAction) {
-    switch action {
-    case .openWriteStream(let id):
-      let (events, continuation) = AsyncStream.makeStream(of: StreamEvent<WriteResponse>.self)
-      let handle = transport.openWriteStream { continuation.yield($0) }
-      stream = Stream(id: id, handle: handle, events: events.makeAsyncIterator())
-    case .sendWrite(let id, let request):
-      guard stream?.id == id else { return }
-      if case .writes(let mutations, _, let label) = request, !mutations.isEmpty {
-        sentLabels.append(label)
-        sentBatches.append(mutations)
-      }
-      stream?.handle.send(request)
-    case .closeWriteStream(let id):
-      guard stream?.id == id else { return }
-      stream?.handle.close()
-      stream = nil
-      inbox.append(.writeStreamClosed(id, nil))
-    case .startTimer(.writeStreamConnectionBackoff, _): isPaused = true
-    case .cancelTimer(.writeStreamConnectionBackoff): isPaused = false
-    case .completeWrite(let id, let error):
-      if let error { problems.append("write \(id.rawValue) failed: \(error)") }
-      if let identity = identities.removeValue(forKey: id), error == nil { acknowledged.insert(identity) }
-    default: break
+  func closedWriteStream(_ id: StreamID, wasOpen: Bool) -> StreamEnd {
+    guard stream?.id == id else { return .silently }
+    stream?.handle.close()
+    stream = nil
+    return .atOnce
+  }
+  func received(_ request: WriteRequest, on id: StreamID) {
+    guard stream?.id == id else { return }
+    if case .writes(let mutations, _, let label) = request, !mutations.isEmpty {
+      sentLabels.append(label)
+      sentBatches.append(mutations)
     }
+    stream?.handle.send(request)
+  }
+  var handshake: WriteResponse? { nil }
+
+  func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
+    if let error { problems.append("write \(id.rawValue) failed: \(error)") }
+    if let identity = identities.removeValue(forKey: id), error == nil { acknowledged.insert(identity) }
   }
 }
