@@ -1,3 +1,4 @@
+import HearthModel
 import NIOCore
 import Synchronization
 import TestSupport
