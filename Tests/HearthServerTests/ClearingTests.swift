@@ -85,7 +85,8 @@ struct ClearingTests {
     let next = try transactions.begin(.pessimistic)
     _ = try await transactions.read(next, keys: [key("c/d1")], query: query, latest: version)
     #expect(
-      await code { _ = try await fixture.database.session.commit([.set(key("c/x"), [:])], endingTransaction: next) } == nil)
+      await code { _ = try await fixture.database.session.commit([.set(key("c/x"), [:])], endingTransaction: next) }
+        == nil)
   }
 
   @Test("a transaction that has read since the others were ended is aborted by the clearing itself")

@@ -105,7 +105,8 @@ struct ReadAheadTests {
     let token = Mutex<[UInt8]>([])
     func session() -> ListenSession {
       ListenSession(
-        database: database.session, subscriber: fixture.storage.feed.subscribe {}, isBehind: { isBehind.withLock { $0 } },
+        database: database.session, subscriber: fixture.storage.feed.subscribe {},
+        isBehind: { isBehind.withLock { $0 } },
         heldChanges: HeldChanges.Limits(time: .zero)
       ) { messages in
         for response in try messages.flatMap({ try $0.decoded }) {
