@@ -143,10 +143,8 @@ struct LeaseTurnTests {
     let (cache, a, _, c) = try makeClients()
     c.write(set("rooms/c1"))
     a.listen(rooms)
-    for _ in 0..<2 {
-      let stream = try #require(a.watchStream)
-      a.post(.watchStreamClosed(stream, StatusError(code: .unavailable, message: "no connection")))
-    }
+    try #require(a.watchStream != nil)
+    a.breakWatchStream(StatusError(code: .unavailable, message: "no connection"))
     cache.wait(20)
     #expect(a.engine.isPrimary)
     cache.wait(50)
