@@ -52,7 +52,7 @@ struct BackgroundQueryTests {
     for query in [rooms, try byNumber(), try byNumber().with(limit: 5, type: .last)] {
       let expected = try cache.store.run(query, usePreviousResults: true)
       let backgroundQuery = try #require(
-        try cache.store.makeBackgroundQuery(
+        try cache.store.queries.makeBackgroundQuery(
           query, wantsConfirmedKeys: wantsConfirmedKeys, limits: Self.always, connections: 10))
       for number in 4..<8 { try write(number, n: -1, to: cache) }
       _ = try cache.store.changeUser("anna")
@@ -82,16 +82,19 @@ struct BackgroundQueryTests {
     _ = try cache.store.changeUser(nil)
     #expect(try cache.store.run(query, usePreviousResults: true).execution.plan == .previousResult)
     let backgroundQuery = try #require(
-      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
+      try cache.store.queries.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: Self.always, connections: 10)
+    )
     let answer = try run(backgroundQuery)
     #expect(answer.execution.plan == .previousResult)
     #expect(answer.documents == expected.documents && answer.confirmedKeys == expected.confirmedKeys)
     // Two keys and no change: quick where more than a handful of documents are needed to leave.
     let limits = BackgroundQueryLimits(documentsOnLoop: 5, partsPerScan: 3)
     #expect(
-      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: limits, connections: 10) == nil)
+      try cache.store.queries.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: limits, connections: 10)
+        == nil)
     #expect(
-      try cache.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: limits, connections: 10) != nil)
+      try cache.store.queries.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: limits, connections: 10)
+        != nil)
     _ = try cache.store.changeUser("other")
     try write(3, n: 1, to: cache)
     _ = try cache.store.changeUser(nil)
@@ -103,7 +106,8 @@ struct BackgroundQueryTests {
     let cache = try makeCache()
     defer { cache.close() }
     func connections(_ query: Query, _ limits: BackgroundQueryLimits, connections: Int = 10) throws -> Int? {
-      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: false, limits: limits, connections: connections)?
+      try cache.store.queries.makeBackgroundQuery(
+        query, wantsConfirmedKeys: false, limits: limits, connections: connections)?
         .connectionCount
     }
     #expect(try connections(rooms, Self.always) == 3)
@@ -115,7 +119,8 @@ struct BackgroundQueryTests {
     #expect(try connections(Query(path: try key(1).path), Self.always) == nil)
     let memory = try makeCache(.memory)
     #expect(
-      try memory.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: false, limits: Self.always, connections: 10)
+      try memory.store.queries.makeBackgroundQuery(
+        rooms, wantsConfirmedKeys: false, limits: Self.always, connections: 10)
         == nil)
   }
 
@@ -125,7 +130,8 @@ struct BackgroundQueryTests {
     defer { cache.close() }
     func query() throws -> BackgroundQuery {
       try #require(
-        try cache.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
+        try cache.store.queries.makeBackgroundQuery(
+          rooms, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
     }
     let cancelled = try query()
     cancelled.cancel()
@@ -147,7 +153,8 @@ struct BackgroundQueryTests {
     defer { cache.close() }
     try cache.database.update("UPDATE documents SET fields = X'0AFF' WHERE id = '12'")
     let backgroundQuery = try #require(
-      try cache.store.makeBackgroundQuery(byNumber(), wantsConfirmedKeys: true, limits: Self.always, connections: 10))
+      try cache.store.queries.makeBackgroundQuery(
+        byNumber(), wantsConfirmedKeys: true, limits: Self.always, connections: 10))
     let error = #expect(throws: StoreError.self) { try run(backgroundQuery) }
     #expect(error?.kind == .corrupt)
   }

@@ -14,7 +14,7 @@ struct BatchNumberTests {
   }
 
   private func kept(_ cache: TestCache) throws -> [String] {
-    try cache.store.rejectedBatches(of: nil).flatMap { $0.batch.mutations.map(\.key.id) }
+    try cache.store.outbox.rejectedBatches(of: nil).flatMap { $0.batch.mutations.map(\.key.id) }
   }
 
   @Test(
@@ -65,7 +65,7 @@ struct BatchNumberTests {
     let refused = try refuse(cache, "first")
     try cache.database.execute("UPDATE cache_globals SET highest_batch_id = \(refused - 1)")
     #expect(try refuse(cache, "second") == refused)
-    let batches = try cache.store.rejectedBatches(of: nil).map(\.batch)
+    let batches = try cache.store.outbox.rejectedBatches(of: nil).map(\.batch)
     #expect(batches.map { $0.mutations[0].key.id } == ["first", "second"])
     #expect(Set(batches.map(\.batchID)).count == 2)
     // Each is found under the number that it is listed with.

@@ -72,7 +72,7 @@ private struct Scene {
 
   /// One document, from its row and the row of its overlay, without anything that reads several.
   func oneByOne(_ key: DocumentKey, user: Int64?) throws -> Document {
-    var document = try cache.store.documents.document(for: key)
+    var document = try cache.store.tables.documents.document(for: key)
     guard let user else { return document }
     let overlay = try cache.database.firstRow(
       "SELECT mutation FROM cache_overlays WHERE user_id = ? AND path = ?", .integer(user), .text(key.canonicalString)
@@ -90,12 +90,12 @@ struct BatchReadingTests {
     defer { scene.cache.close() }
     for user in Scene.users {
       _ = try scene.cache.store.changeUser(user)
-      let row = try scene.cache.store.userRow()
+      let row = try scene.cache.store.transactions.user.row()
       let keys = scene.keys.shuffled(using: &scene.random)
-      let view = try scene.cache.store.localDocuments.localView(of: keys, user: row)
-      let remote = try scene.cache.store.localDocuments.remoteDocuments(for: Set(keys))
-      let overlaid = try scene.cache.store.localDocuments.overlaid(remote, user: row)
-      let overlays = try scene.cache.store.overlays.overlays(for: keys, user: row ?? 0)
+      let view = try scene.cache.store.tables.localDocuments.localView(of: keys, user: row)
+      let remote = try scene.cache.store.tables.localDocuments.remoteDocuments(for: Set(keys))
+      let overlaid = try scene.cache.store.tables.localDocuments.overlaid(remote, user: row)
+      let overlays = try scene.cache.store.tables.overlays.overlays(for: keys, user: row ?? 0)
       #expect(view.count == keys.count)
       for key in keys {
         let expected = try scene.oneByOne(key, user: row)
@@ -114,8 +114,8 @@ struct BatchReadingTests {
     let keys = (0..<100).map { key("rooms/\($0)") }
     try cache.store.write(.set(key("halls/a"), ["n": .integer(1)]))
     try cache.store.acknowledgeNext(at: 10)
-    let user = try #require(try cache.store.userRow())
-    let steps = try cache.statementSteps { _ = try cache.store.localDocuments.localView(of: keys, user: user) }
+    let user = try #require(try cache.store.transactions.user.row())
+    let steps = try cache.statementSteps { _ = try cache.store.tables.localDocuments.localView(of: keys, user: user) }
     #expect(steps == keys.count + 1)
   }
 
@@ -128,11 +128,11 @@ struct BatchReadingTests {
       found("rooms/a", 5, ["n": .integer(1)]), found("rooms/b", 5, ["n": .integer(1)]), at: 10)
     try cache.store.write(.set(keys[0], ["n": .integer(2)]))
     try cache.database.execute("UPDATE documents SET fields = X'FFFF'")
-    let user = try cache.store.userRow()
-    let view = try cache.store.localDocuments.localView(of: keys.prefix(1), user: user)
+    let user = try cache.store.transactions.user.row()
+    let view = try cache.store.tables.localDocuments.localView(of: keys.prefix(1), user: user)
     #expect(view[keys[0]]?.values == ["n": .integer(2)])
     let error = #expect(throws: StoreError.self) {
-      try cache.store.localDocuments.localView(of: keys, user: user)
+      try cache.store.tables.localDocuments.localView(of: keys, user: user)
     }
     #expect(error?.kind == .corrupt)
     #expect(error?.message.contains("rooms/b") == true)
@@ -149,9 +149,9 @@ struct BatchReadingTests {
       UPDATE cache_overlays SET mutation = (SELECT mutation FROM cache_overlays WHERE path = 'rooms/a')
       WHERE path = 'rooms/b'
       """)
-    let user = try cache.store.userRow()
+    let user = try cache.store.transactions.user.row()
     let error = #expect(throws: CacheError.self) {
-      try cache.store.localDocuments.localView(of: keys, user: user)
+      try cache.store.tables.localDocuments.localView(of: keys, user: user)
     }
     #expect("\(try #require(error))".contains("the mutation inside is one of rooms/a"))
   }

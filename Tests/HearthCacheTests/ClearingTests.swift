@@ -35,8 +35,10 @@ struct ClearingTests {
   }
 
   private func paths(_ cache: TestCache) throws -> [String] {
-    try cache.store.documents.page(of: .everything(under: ResourcePath()), after: nil, limit: 100, byteLimit: .max)
-      .documents.map(\.key.canonicalString)
+    try cache.store.tables.documents.page(
+      of: .everything(under: ResourcePath()), after: nil, limit: 100, byteLimit: .max
+    )
+    .documents.map(\.key.canonicalString)
   }
 
   @Test(

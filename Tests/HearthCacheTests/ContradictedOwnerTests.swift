@@ -127,7 +127,9 @@ struct ContradictedOwnerTests {
     let (opened, store) = try cache.openAsClient(user: "bob")
     #expect(opened.recovery == nil)
     try opened.database.execute("UPDATE cache_globals SET highest_batch_id = 0")
-    #expect(throws: (any Error).self) { try store.repairing { try store.globals.checkBatchCounter() } }
+    #expect(throws: (any Error).self) {
+      try store.transactions.repairing { try store.tables.globals.checkBatchCounter() }
+    }
     expectDamagedFile(store)
     try opened.markDamaged("a page was damaged")
     opened.close()
@@ -178,6 +180,6 @@ struct ContradictedOwnerTests {
     let (opened, store) = try cache.openAsClient(user: nil)
     defer { opened.close() }
     #expect(try pending(store) == ["bob": [4], "carol": [5]])
-    #expect(try store.bases.isEmpty)
+    #expect(try store.tables.bases.isEmpty)
   }
 }

@@ -81,7 +81,7 @@ struct DamagedCounterTests {
     #expect(repairs == (isSalvaged ? 0 : 1))
     #expect(cache.store.reopening == nil)
     for number in 1...6 {
-      guard case .ended = try cache.store.fate(of: identity(number)) else {
+      guard case .ended = try cache.store.outbox.fate(of: identity(number)) else {
         Issue.record("the outcome of write \(number) is lost")
         continue
       }

@@ -200,7 +200,7 @@ private final class DamagedCache {
     guard kind == .single else { return failures }
     attempt("indexes") {
       while try store.advanceIndexFill() {}
-      _ = try store.indexListings()
+      _ = try store.indexes.listings()
     }
     attempt("garbage") {
       let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)

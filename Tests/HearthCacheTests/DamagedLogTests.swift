@@ -113,7 +113,7 @@ struct DamagedLogTests {
     let (cache, reopened) = try open()
     defer { cache.close() }
     #expect(cache.recovery == nil)
-    #expect(try reopened.pendingBatchCount(of: "alice") == Int(Self.writeCount) + 1)
+    #expect(try reopened.outbox.batchCount(of: "alice") == Int(Self.writeCount) + 1)
   }
 
   @Test("`hearth cache` says so, deletes nothing for what SQLite sees, and leaves the log to the client")

@@ -33,7 +33,7 @@ struct DamagedUserTests {
     for user in ["alice", "bob"] {
       _ = try cache.store.changeUser(user)
       #expect(try cache.store.pendingBatches().isEmpty)
-      #expect(try cache.store.isPending(2, nil) == false)
+      #expect(try cache.store.outbox.holds(2, nil) == false)
     }
     #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
   }
@@ -59,7 +59,7 @@ struct DamagedUserTests {
     #expect(try opened.store.pinnedQueries() == [collection("rooms")])
     #expect(try opened.store.found(collection("rooms")) == ["rooms/a"])
     #expect(try opened.store.targetData(for: collection("rooms").target)?.resumeToken == [UInt8]("token".utf8))
-    #expect(try opened.store.isPending(1, nil) == false)
+    #expect(try opened.store.outbox.holds(1, nil) == false)
     let kept = try opened.cache.database.firstRow("SELECT user_id FROM cache_unreadable_batches") {
       try $0.int64(at: 0)
     }

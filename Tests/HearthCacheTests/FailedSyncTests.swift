@@ -51,7 +51,7 @@ struct FailedSyncTests {
   func besideRepair() throws {
     let cache = try TestCache(.file)
     _ = try cache.store.allocateTarget(collection("rooms").target)
-    cache.store.noteRepairByOther()
+    cache.store.transactions.health.noteRepair("another process has repaired the cache")
     guard case .targetsWereRepaired? = cache.store.reopening else {
       Issue.record("\(String(describing: cache.store.reopening))")
       return

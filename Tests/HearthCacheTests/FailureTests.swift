@@ -137,7 +137,7 @@ struct FailureTests {
     let reads: [(String, () throws -> Void)] = [
       ("Get last remote snapshot version", { _ = try store.lastRemoteSnapshotVersion() }),
       ("Get next mutation batch", { _ = try store.nextMutationBatch(after: -1) }),
-      ("Get highest unacknowledged batch id", { _ = try store.highestUnacknowledgedBatchID() }),
+      ("Get highest unacknowledged batch id", { _ = try store.outbox.highestBatchID() }),
       ("Get target data", { _ = try store.targetData(for: collection("rooms").target) }),
       ("Remote document keys", { _ = try store.confirmedKeys(for: 2) }),
       ("read document", { _ = try store.read("rooms/a") }),

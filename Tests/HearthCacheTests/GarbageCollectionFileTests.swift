@@ -64,7 +64,7 @@ struct GarbageCollectionFileTests {
     let cache = try TestCache(.file)
     defer { cache.close() }
     try fill(cache, 1_000)
-    try cache.store.documents.removeAll()
+    try cache.store.tables.documents.removeAll()
     let before = try cache.database.fileSizeBytes
     let report = try cache.store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 100 << 20)) { _ in false }
     #expect(!report.hasCollected && report.releasedBytes > 1_000_000)

@@ -183,15 +183,17 @@ private struct Simulation {
   func check() throws {
     let store = cache.store
     for key in Self.keys {
-      #expect(try store.documents.document(for: key).isUnknown == !naive.documents.contains(key), "\(key)")
+      #expect(try store.tables.documents.document(for: key).isUnknown == !naive.documents.contains(key), "\(key)")
     }
     for (id, target) in targetIDs {
-      #expect(try store.targets.target(target)?.targetID == (naive.rows[id] == nil ? nil : id) || naive.rows[id] == nil)
+      #expect(
+        try store.tables.targets.target(target)?.targetID == (naive.rows[id] == nil ? nil : id) || naive.rows[id] == nil
+      )
       #expect(try store.confirmedKeys(for: id) == naive.rows[id]?.keys ?? [])
     }
     try checkUses()
     try #expect(cache.unneededPaths() == naive.unneeded.map(\.canonicalString).sorted())
-    #expect(try store.globals.targetCount() == naive.rows.count)
+    #expect(try store.tables.globals.targetCount() == naive.rows.count)
     // The snapshots of this test say of documents of targets that they are missing.
     let violations = try CacheInvariants.violations(in: store).filter { $0.table != "cache_target_documents" }
     #expect(violations == [])
@@ -201,8 +203,10 @@ private struct Simulation {
 extension Simulation {
   /// The documents were last of use in the same order.
   private func checkUses() throws {
-    let uses = try naive.uses.map { (key: $0.key, naive: $0.value, stored: try cache.store.uses.lastUse(of: $0.key)) }
-      .sorted { $0.naive < $1.naive }
+    let uses = try naive.uses.map {
+      (key: $0.key, naive: $0.value, stored: try cache.store.tables.uses.lastUse(of: $0.key))
+    }
+    .sorted { $0.naive < $1.naive }
     for (a, b) in zip(uses, uses.dropFirst()) {
       let (first, second) = (try #require(a.stored), try #require(b.stored))
       #expect(a.naive == b.naive ? first == second : first < second, "\(a.key) and \(b.key)")
@@ -213,7 +217,7 @@ extension Simulation {
 extension TestCache {
   /// The documents that are marked as unneeded.
   func unneededPaths() throws -> [String] {
-    try store.uses.unneeded(after: .start, upTo: .max, limit: 100_000).map(\.key.canonicalString).sorted()
+    try store.tables.uses.unneeded(after: .start, upTo: .max, limit: 100_000).map(\.key.canonicalString).sorted()
   }
 }
 

@@ -44,7 +44,7 @@ struct GarbageCollectionTests {
   private func isShown(_ key: DocumentKey) -> Bool { key.canonicalString == "rooms/shown" }
 
   private func storedPaths(_ cache: TestCache) throws -> [String] {
-    try cache.store.documents.documents(in: path("rooms"), limit: 1_000).map(\.key.canonicalString)
+    try cache.store.tables.documents.documents(in: path("rooms"), limit: 1_000).map(\.key.canonicalString)
   }
 
   @Test("what is listened to, pending for any user or shown stays", arguments: Backing.allCases)
@@ -234,7 +234,7 @@ struct GarbageCollectionTests {
       _ = try cache.store.allocateTarget(collection("rooms").target)
       let report = try cache.store.collectGarbage(Self.everything, isShown: isShown)
       #expect(try storedPaths(cache) == Self.needed, "after \(steps) steps")
-      #expect(try cache.store.globals.targetCount() == 1)
+      #expect(try cache.store.tables.globals.targetCount() == 1)
       if run.isFinished {
         #expect(report.removedDocumentCount == 0)
         return

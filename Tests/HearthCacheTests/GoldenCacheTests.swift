@@ -136,11 +136,11 @@ struct GoldenCacheTests {
       try store.pendingBatches().map { $0.keys.map(\.canonicalString) } == [["rooms/a"], ["rooms/b"], ["halls/a"]])
     #expect(try store.pendingBatches(of: .user("alice")).flatMap { $0.keys.map(\.canonicalString) } == ["rooms/x"])
     let sent = try #require(try store.pendingBatches().first).batchID
-    #expect(try store.outboxState(of: nil).sentThrough == sent)
-    let refused = try store.rejectedBatches(of: nil)
+    #expect(try store.outbox.state(of: nil).sentThrough == sent)
+    let refused = try store.outbox.rejectedBatches(of: nil)
     #expect(refused.map { $0.batch.keys.map(\.canonicalString) } == [["cellars/refused"]])
     #expect(refused.first?.error.code == .permissionDenied && refused.first?.rejectedAt == time(2))
-    guard case .ended(.committed(version(12), _)) = try store.fate(of: Self.receipt) else {
+    guard case .ended(.committed(version(12), _)) = try store.outbox.fate(of: Self.receipt) else {
       Issue.record("The outcome of the write with a receipt is not known.")
       return
     }
@@ -152,8 +152,8 @@ struct GoldenCacheTests {
     #expect(try store.read("rooms/gone").isMissing && store.read("halls/a").isMissing)
     #expect(try store.read("cellars/a").values == ["n": .integer(8)])
     #expect(try store.pinnedQueries() == [Self.rooms])
-    #expect(try store.query(named: "halls")?.query == collection("halls"))
-    #expect(try store.indexListings().map(\.definition.collectionGroup) == ["rooms"])
+    #expect(try store.bundles.query(named: "halls")?.query == collection("halls"))
+    #expect(try store.indexes.listings().map(\.definition.collectionGroup) == ["rooms"])
     #expect(try store.found(Self.rooms) == ["rooms/a", "rooms/b"])
     _ = try store.changeUser("alice")
     #expect(try store.found(Self.rooms) == ["rooms/a", "rooms/b", "rooms/x"])

@@ -85,7 +85,7 @@ struct InvariantTests {
       let overlay = Mutation.patch(
         key("rooms/a"), ["n": .integer(4), "m": .integer(6)], mask: mask("n", "m", "z"), precondition: .none)
       try cache.database.transaction("Save overlay") {
-        try cache.store.overlays.save(overlay, state: state, largestBatchID: 4, user: 1)
+        try cache.store.tables.overlays.save(overlay, state: state, largestBatchID: 4, user: 1)
       }
     }
     try save(.wide)

@@ -106,7 +106,7 @@ private struct Simulation {
   func checkIndexes() throws {
     func fill() throws { while try cache.store.advanceIndexFill() {} }
     func entries() throws -> [String] {
-      let definitions = try cache.store.indexListings().map(\.definition)
+      let definitions = try cache.store.indexes.listings().map(\.definition)
       #expect(Set(definitions) == Set(Self.indexes))
       return try cache.dump().filter { $0.hasPrefix("index_entries:") || $0.hasPrefix("index_local_entries:") }
         .map { row in row.split(separator: "|").dropFirst().joined(separator: "|") }.sorted()

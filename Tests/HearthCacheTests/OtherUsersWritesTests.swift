@@ -62,11 +62,11 @@ struct OtherUsersWritesTests {
     _ = try store.changeUser("bob")
     try store.write(.set(key("rooms-old/1"), [:]))
     try store.write(.set(key("halls/1/rooms/2"), [:]))
-    let (alice, bob) = (try store.queue.row(of: "alice"), try store.queue.row(of: "bob"))
+    let (alice, bob) = (try store.tables.queue.row(of: "alice"), try store.tables.queue.row(of: "bob"))
     func paths(_ user: MutationQueue.UserRow?) throws -> [String] {
       let all = ["", "rooms", "rooms/a", "rooms/b", "room", "rooms-old", "halls", "halls/1/rooms", "halls/2", "walls"]
       return try all.filter {
-        try store.queue.hasPendingBatch(ofOthersThan: user, below: $0.isEmpty ? ResourcePath() : path($0))
+        try store.tables.queue.hasPendingBatch(ofOthersThan: user, below: $0.isEmpty ? ResourcePath() : path($0))
       }
     }
     #expect(try paths(nil) == ["", "rooms", "rooms/a", "rooms-old", "halls", "halls/1/rooms"])

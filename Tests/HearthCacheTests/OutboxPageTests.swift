@@ -9,11 +9,11 @@ struct OutboxPageTests {
   private func pages(
     _ store: LocalStore, of user: String? = nil, _ limits: LocalStore.OutboxPageLimits, between: () throws -> Void = {}
   ) throws -> [[BatchID]] {
-    let last = try store.highestUnacknowledgedBatchID(of: .user(user)) ?? -1
+    let last = try store.outbox.highestBatchID(of: .user(user)) ?? -1
     var pages: [[BatchID]] = []
     var after: BatchID = -1
     while true {
-      let page = try store.outboxPage(after: after, through: last, of: user, limits)
+      let page = try store.outbox.page(after: after, through: last, of: user, limits)
       pages.append(page.batches.map(\.batchID))
       if page.isLast { return pages }
       after = try #require(page.batches.last?.batchID)

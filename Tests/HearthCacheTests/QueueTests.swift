@@ -12,7 +12,7 @@ struct QueueTests {
     defer { cache.close() }
     let store = cache.store
     #expect(try store.nextMutationBatch(after: -1) == nil)
-    #expect(try store.highestUnacknowledgedBatchID() == nil)
+    #expect(try store.outbox.highestBatchID() == nil)
     let first = try store.write(.set(key("rooms/a"), ["n": .integer(1)]), .delete(key("rooms/b")), at: 7).batchID
     let second = try store.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: mask("n"))).batchID
     #expect(first < second)
@@ -22,7 +22,7 @@ struct QueueTests {
     #expect(batch.mutations == [.set(key("rooms/a"), ["n": .integer(1)]), .delete(key("rooms/b"))])
     #expect(try store.nextMutationBatch(after: first)?.batchID == second)
     #expect(try store.nextMutationBatch(after: second) == nil)
-    #expect(try store.highestUnacknowledgedBatchID() == second)
+    #expect(try store.outbox.highestBatchID() == second)
     #expect(try store.pendingBatches().map(\.batchID) == [first, second])
     #expect(try store.pendingBatches(after: first, limit: 5).map(\.batchID) == [second])
     #expect(try store.pendingBatches(limit: 1).map(\.batchID) == [first])

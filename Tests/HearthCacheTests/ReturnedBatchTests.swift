@@ -50,9 +50,9 @@ struct ReturnedBatchTests {
     let recovery = try #require(opened.recovery)
     #expect(recovery.savedBatchCount == 1 && recovery.setAsideBatchCount == 1 && recovery.lostBatchCount == 0)
     #expect(try store.pendingBatches().map(\.batchID) == [waiting.batchID])
-    #expect(try store.rejectedBatches(of: nil).map(\.batch.batchID) == [refused.batchID])
+    #expect(try store.outbox.rejectedBatches(of: nil).map(\.batch.batchID) == [refused.batchID])
     #expect(
-      try store.fate(of: #require(committed.identity))
+      try store.outbox.fate(of: #require(committed.identity))
         == .ended(.committed(version(5), [MutationResult(version: version(5))])))
     let rows = try setAside(opened.database)
     #expect(rows.count == 1 && rows[0].hasPrefix("\(plain.batchID) -1 it may have been answered"), "\(rows)")

@@ -75,7 +75,7 @@ struct SetAsideTests {
       #expect(try rows(cache.database, "cache_unreadable_batches") == before + ["4 -1 3"])
       #expect(try rows(cache.database, "cache_rejected_batches").map { String($0.prefix(4)) } == ["3 1 ", "5 -1"])
       #expect(try cache.store.pendingBatches().map(\.batchID) == [1])
-      #expect(try cache.store.rejectedBatches(of: nil).map(\.batch.batchID) == [3])
+      #expect(try cache.store.outbox.rejectedBatches(of: nil).map(\.batch.batchID) == [3])
     }
     #expect(try cache.store.write(.set(key("rooms/new"), [:])).batchID == 6)
     cache.close()
@@ -140,7 +140,7 @@ struct SetAsideTests {
       "INSERT INTO cache_pinned_queries VALUES (9, X'FF', 0)",
       "UPDATE cache_globals SET highest_batch_id = 0",
     ] { try cache.database.execute(statement) }
-    try cache.store.repairing { try cache.store.globals.checkBatchCounter() }
+    try cache.store.transactions.repairing { try cache.store.tables.globals.checkBatchCounter() }
     let report = try #require(reports.first)
     for part in [
       "1 refused batches set aside that cannot be read", "1 refused or set aside batches kept whose user is not known",
@@ -167,7 +167,7 @@ struct SetAsideTests {
     try cache.database.execute("DROP TABLE cache_targets")
     try cache.restart(user: "bob")
     try cache.store.write(.set(key("rooms/b"), [:]))
-    #expect(try cache.store.rejectedBatches(of: "bob").isEmpty)
+    #expect(try cache.store.outbox.rejectedBatches(of: "bob").isEmpty)
     #expect(try rows(cache.database, "cache_rejected_batches").map { String($0.prefix(4)) } == ["1 -1"])
   }
 

@@ -24,7 +24,7 @@ struct TargetTests {
     try cache.restart()
     #expect(try cache.store.allocateTarget(rooms).targetID == 2)
     #expect(try cache.store.allocateTarget(collection("attics").target).targetID == 8)
-    #expect(try cache.store.globals.targetCount() == 4)
+    #expect(try cache.store.tables.globals.targetCount() == 4)
   }
 
   @Test("a query and its limit-to-last twin share a target", arguments: Backing.allCases)
@@ -105,7 +105,7 @@ struct TargetTests {
     let id = try store.allocateTarget(rooms).targetID
     let minute: Int64 = 60_000_000
     func persistedToken() throws -> String {
-      String(decoding: try #require(try store.targets.targetData(id)).resumeToken, as: UTF8.self)
+      String(decoding: try #require(try store.tables.targets.targetData(id)).resumeToken, as: UTF8.self)
     }
     try store.receive(at: 1, for: [id], token: "first")
     #expect(try persistedToken() == "first")
@@ -208,16 +208,16 @@ struct TargetTests {
     let target = try store.allocateTarget(rooms).targetID
     try store.receive(found("rooms/held", 3, [:]), at: 5, for: [target], token: "t5")
     func uses() throws -> [Int64?] {
-      try ["rooms/held", "rooms/twice", "rooms/once"].map { try store.uses.lastUse(of: key($0)) }
+      try ["rooms/held", "rooms/twice", "rooms/once"].map { try store.tables.uses.lastUse(of: key($0)) }
     }
     let received = try #require(try uses()[0])
     for id in ["held", "twice", "once", "twice"] { try store.write(.set(key("rooms/\(id)"), [:])) }
     let written = try uses().map { try #require($0) }
     #expect(received < written[0] && written[0] < written[2] && written[2] < written[1])
-    let highest = try store.globals.highestSequenceNumber()
+    let highest = try store.tables.globals.highestSequenceNumber()
     try store.acknowledgeNext(at: 6)
     try store.acknowledgeNext(at: 7)
-    #expect(try uses() == written && store.globals.highestSequenceNumber() == highest)
+    #expect(try uses() == written && store.tables.globals.highestSequenceNumber() == highest)
     try store.acknowledgeNext(at: 8)
     #expect(try #require(try uses()[2]) > highest)
     try store.acknowledgeNext(at: 9)
@@ -234,14 +234,14 @@ struct TargetTests {
     let second = try store.allocateTarget(collection("halls").target)
     #expect(first.sequenceNumber < second.sequenceNumber)
     try store.receive(found("rooms/a", 3, [:]), at: 5, for: [first.targetID], token: "t5")
-    let added = try #require(try store.uses.lastUse(of: key("rooms/a")))
+    let added = try #require(try store.tables.uses.lastUse(of: key("rooms/a")))
     #expect(added > second.sequenceNumber)
     try store.write(.set(key("halls/a"), [:]))
     try store.acknowledgeNext(at: 6)
-    #expect(try #require(try store.uses.lastUse(of: key("halls/a"))) > added)
+    #expect(try #require(try store.tables.uses.lastUse(of: key("halls/a"))) > added)
     try store.releaseTarget(first.targetID)
     let released = try #require(try store.targetData(for: rooms)).sequenceNumber
-    #expect(try released == store.globals.highestSequenceNumber())
+    #expect(try released == store.tables.globals.highestSequenceNumber())
     try cache.restart()
     #expect(try cache.store.allocateTarget(collection("attics").target).sequenceNumber > released)
   }
@@ -262,8 +262,9 @@ struct TargetTests {
     } throws: { error in
       if case CacheError.corruptRecord("cache_targets", "\(target)", _) = error { true } else { false }
     }
-    #expect(throws: CacheError.self) { try store.readActiveTargetsAgain() }
-    #expect(store.state.targets[target]?.data.target == rooms)
-    #expect(store.state.targetIDs == [rooms: target])
+    let active = store.transactions.targets
+    #expect(throws: CacheError.self) { try active.readAllAgain() }
+    #expect(active[target]?.data.target == rooms)
+    #expect(active.targetIDs == [target] && active.targetID(of: rooms) == target)
   }
 }

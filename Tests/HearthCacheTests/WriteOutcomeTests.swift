@@ -74,7 +74,8 @@ struct WriteOutcomeTests {
     let withdrawn = try write(cache, .set(key("rooms/c"), [:]), 3)
     let plain = try cache.store.write(.set(key("rooms/d"), [:])).batchID
     let identities = [committed, refused, withdrawn].compactMap(\.identity)
-    #expect(try identities.map(cache.store.fate) == [committed, refused, withdrawn].map { .pending($0.batchID) })
+    #expect(
+      try identities.map(cache.store.outbox.fate) == [committed, refused, withdrawn].map { .pending($0.batchID) })
     let results = [MutationResult(version: version(5), transformResults: [.integer(15)])]
     _ = try cache.store.acknowledge(
       MutationBatchResult(batch: committed, commitVersion: version(5), results: results), at: time(9))
@@ -82,11 +83,11 @@ struct WriteOutcomeTests {
     _ = try cache.store.withdraw(withdrawn.batchID, evenIfSent: false, cancelled, at: time(9))
     try cache.restart()
     #expect(
-      try identities.map(cache.store.fate) == [
+      try identities.map(cache.store.outbox.fate) == [
         .ended(.committed(version(5), results)), .ended(.failed(.rejected)), .ended(.failed(cancelled)),
       ])
     #expect(try cache.store.pendingBatches().map(\.batchID) == [plain])
-    #expect(try cache.store.fate(of: BatchIdentity(high: 8, low: 1)) == .unknown)
+    #expect(try cache.store.outbox.fate(of: BatchIdentity(high: 8, low: 1)) == .unknown)
   }
 
   @Test("a receipt is found without a look through the outbox, for writes that wait, have ended, or were never made")
@@ -102,7 +103,7 @@ struct WriteOutcomeTests {
         return false
       }
       for number in [1, count, count + 1] {
-        let fate = try cache.store.fate(of: BatchIdentity(high: 7, low: number))
+        let fate = try cache.store.outbox.fate(of: BatchIdentity(high: 7, low: number))
         #expect(fate == (number > count ? .unknown : .pending(BatchID(number))))
       }
       return steps
@@ -117,15 +118,15 @@ struct WriteOutcomeTests {
     _ = try write(cache, .set(key("rooms/a"), [:]), 1)
     let identity = BatchIdentity(high: 7, low: 1)
     try cache.database.execute("UPDATE cache_receipts SET batch_id = 'x'")
-    _ = try? cache.store.fate(of: identity)
-    #expect(try cache.store.fate(of: identity) == .pending(1))
+    _ = try? cache.store.outbox.fate(of: identity)
+    #expect(try cache.store.outbox.fate(of: identity) == .pending(1))
     let saved = SalvagedOutbox(reading: cache.folder.file("cache.sqlite"), databaseID: TestCache.databaseID)
     let copy = try Database(.memory)
     defer { copy.close() }
     try saved.save(to: copy, databaseID: TestCache.databaseID)
     let store = try LocalStore(
       database: copy, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil, newCacheID: "copy")
-    #expect(try store.fate(of: identity) == .pending(1))
+    #expect(try store.outbox.fate(of: identity) == .pending(1))
     #expect(store.reopening == nil)
   }
 
@@ -142,12 +143,12 @@ struct WriteOutcomeTests {
     // A row that cannot be read goes; it would be one of another write, or of none.
     try withdraw(cache, 4, at: 20)
     try cache.database.execute("UPDATE cache_write_outcomes SET identity = X'01' WHERE number = 4")
-    let fates = try (1...3).map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) }
+    let fates = try (1...3).map { try cache.store.outbox.fate(of: BatchIdentity(high: 7, low: $0)) }
     for statement in statements.split(separator: ";") { try cache.database.execute(String(statement)) }
     try cache.restart()
     #expect(FileManager.default.fileExists(atPath: cache.folder.file("cache.sqlite.corrupt")))
-    #expect(try (1...3).map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) } == fates)
-    #expect(try cache.store.fate(of: BatchIdentity(high: 7, low: 4)) == .unknown)
+    #expect(try (1...3).map { try cache.store.outbox.fate(of: BatchIdentity(high: 7, low: $0)) } == fates)
+    #expect(try cache.store.outbox.fate(of: BatchIdentity(high: 7, low: 4)) == .unknown)
     // They age as before.
     let day = KeepingTime.longestStep
     for number in 1...29 { try withdraw(cache, UInt64(1000 + number), at: 20 + Int64(number) * day) }
@@ -176,7 +177,7 @@ struct WriteOutcomeTests {
   }
 
   private func hasOutcome(_ cache: TestCache, _ number: UInt64) throws -> Bool {
-    try cache.store.fate(of: BatchIdentity(high: 7, low: number)) == .ended(.failed(cancelled))
+    try cache.store.outbox.fate(of: BatchIdentity(high: 7, low: number)) == .ended(.failed(cancelled))
   }
 
   @Test("outcomes are kept for 30 days")
@@ -216,7 +217,7 @@ struct WriteOutcomeTests {
       _ = try cache.store.reject(batch, .rejected, at: time(seconds))
       if number.isMultiple(of: 8) { try cache.restart() }
     }
-    #expect(try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds) == readings)
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).map(\.rejectedAt.seconds) == readings)
     for odd in stride(from: 1, through: number, by: 2) { #expect(try hasOutcome(cache, odd * 256)) }
   }
 
@@ -232,7 +233,7 @@ struct WriteOutcomeTests {
       _ = try cache.store.reject(batch, .rejected, at: time(seconds))
       if index.isMultiple(of: 7) { try cache.restart() }
     }
-    var kept = try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
+    var kept = try cache.store.outbox.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
     #expect(!kept.contains(start) && kept.count > 25)
     // Another 31 days, each with a start in 1970.
     for number in 32...62 {
@@ -241,7 +242,7 @@ struct WriteOutcomeTests {
         _ = try cache.store.reject(batch, .rejected, at: time(seconds))
       }
     }
-    kept = try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
+    kept = try cache.store.outbox.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
     #expect(Set(readings).isDisjoint(with: kept) && kept.count > 50)
   }
 
@@ -255,15 +256,15 @@ struct WriteOutcomeTests {
         let days = Int64(20 * number + day)
         _ = try cache.store.reject(batch, .rejected, at: time(1_795_000_000 + days * KeepingTime.longestStep))
       }
-      if number == 0 { #expect(try cache.store.rejectedBatches(of: nil).count == 20) }
+      if number == 0 { #expect(try cache.store.outbox.rejectedBatches(of: nil).count == 20) }
       try cache.database.execute(damage)
       try cache.restart()
     }
     // Those of the last 30 days, and the one from which the time begins again counts as a day.
-    #expect((30...32).contains(try cache.store.rejectedBatches(of: nil).count))
+    #expect((30...32).contains(try cache.store.outbox.rejectedBatches(of: nil).count))
     let batch = try write(cache, .set(key("rooms/b"), [:]), 1000)
     _ = try cache.store.reject(batch, .rejected, at: time(1_795_000_000 + 41 * KeepingTime.longestStep))
-    #expect((29...32).contains(try cache.store.rejectedBatches(of: nil).count))
+    #expect((29...32).contains(try cache.store.outbox.rejectedBatches(of: nil).count))
   }
 
   // MARK: - Rejected batches
@@ -275,14 +276,14 @@ struct WriteOutcomeTests {
     for (index, seconds) in [Int64(10), 50, 105, 130].enumerated() {
       let batch = try write(cache, .set(key("rooms/\(index)"), ["n": .integer(Int64(index))]), UInt64(index))
       _ = try cache.store.reject(batch, .rejected, at: time(seconds))
-      if index == 1 { #expect(try cache.store.rejectedBatches(of: "anna").count == 2) }
+      if index == 1 { #expect(try cache.store.outbox.rejectedBatches(of: "anna").count == 2) }
     }
     try cache.restart(user: "otto")
-    let kept = try cache.store.rejectedBatches(of: "anna")
+    let kept = try cache.store.outbox.rejectedBatches(of: "anna")
     #expect(kept.map(\.rejectedAt) == [time(105), time(130)])
     #expect(kept.map(\.error) == [.rejected, .rejected])
     #expect(kept.last?.batch.mutations == [.set(key("rooms/3"), ["n": .integer(3)])])
-    #expect(try cache.store.rejectedBatches(of: "otto").isEmpty)
+    #expect(try cache.store.outbox.rejectedBatches(of: "otto").isEmpty)
   }
 
   @Test("a refused batch is queued again and leaves the list in one step, or nothing happens")
@@ -298,10 +299,10 @@ struct WriteOutcomeTests {
     #expect(throws: StoreError.self) {
       try cache.failing(at: .transaction("Locally write mutations")) { _ = try resubmit() }
     }
-    #expect(try cache.store.rejectedBatches(of: nil).count == 1)
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).count == 1)
     let again = try #require(try resubmit())
     #expect(again.mutations == batch.mutations && again.batchID > batch.batchID)
-    #expect(try cache.store.rejectedBatches(of: nil).isEmpty)
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).isEmpty)
     #expect(throws: CacheError.unknownRejectedBatch(batch.batchID, user: nil)) { try resubmit() }
     #expect(try cache.store.pendingBatches() == [again])
   }
@@ -318,11 +319,11 @@ struct WriteOutcomeTests {
     #expect(throws: CacheError.unknownRejectedBatch(999, user: nil)) {
       try cache.store.discardRejected([ids[0], 999], of: nil)
     }
-    #expect(try cache.store.rejectedBatches(of: nil).map(\.batch.batchID) == ids)
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).map(\.batch.batchID) == ids)
     try cache.store.discardRejected([ids[0]], of: nil)
-    #expect(try cache.store.rejectedBatches(of: nil).map(\.batch.batchID) == Array(ids[1...]))
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).map(\.batch.batchID) == Array(ids[1...]))
     try cache.store.discardRejected(nil, of: nil)
-    #expect(try cache.store.rejectedBatches(of: nil).isEmpty)
+    #expect(try cache.store.outbox.rejectedBatches(of: nil).isEmpty)
   }
 
   @Test("failed attempts are counted for as long as the batch waits")
@@ -333,12 +334,12 @@ struct WriteOutcomeTests {
     let error = StatusError(code: .unavailable, message: "gone")
     try cache.store.noteFailedAttempt(at: [first, second], StatusError(code: .internal, message: "broken"))
     try cache.store.noteFailedAttempt(at: [first, 999], error)
-    var attempts = try cache.store.outboxState(of: nil).attempts
+    var attempts = try cache.store.outbox.state(of: nil).attempts
     #expect(attempts[first] == .init(count: 2, error: error))
     #expect(attempts[second]?.count == 1 && attempts[999] == nil)
     try cache.store.acknowledgeNext(at: 1)
     try cache.store.noteFailedAttempt(at: [second], error)
-    attempts = try cache.store.outboxState(of: nil).attempts
+    attempts = try cache.store.outbox.state(of: nil).attempts
     #expect(attempts == [second: .init(count: 2, error: error)])
   }
 }

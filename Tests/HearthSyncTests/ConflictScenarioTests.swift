@@ -97,7 +97,7 @@ struct ConflictScenarioTests {
     }
     #expect(attempts == 8)
     #expect(client.takeTold() == ["write 2: FAILED_PRECONDITION"])
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).count == 1)
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).count == 1)
   }
 
   @Test("a document that the cache does not know is compared before it is written")
@@ -345,7 +345,7 @@ struct ConflictScenarioTests {
     client.post(
       .lookedUp(client.lookUps.removeFirst().id, .failure(StatusError(code: .permissionDenied, message: "no"))))
     #expect(client.takeTold() == ["write 1: PERMISSION_DENIED"])
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).count == 1)
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).count == 1)
     #expect(client.engine.outboxConflict == nil)
   }
 
@@ -387,7 +387,7 @@ struct ConflictScenarioTests {
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write 3: OK"])
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).isEmpty)
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).isEmpty)
   }
 
   @Test(

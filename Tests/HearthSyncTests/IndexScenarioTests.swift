@@ -35,7 +35,7 @@ struct IndexScenarioTests {
   }
 
   private func plan(_ query: Query, _ client: TestClient) throws -> QueryPlan {
-    try client.engine.localStore.explain(query, clock: { .zero }).plan
+    try client.engine.localStore.queries.explain(query, clock: { .zero }).plan
   }
 
   @Test("a configuration is answered when it is stored, and filled in steps between which other things happen")
@@ -55,7 +55,7 @@ struct IndexScenarioTests {
     }
     #expect(steps > 2)
     #expect(try plan(equal(3), client) == .index)
-    #expect(try client.engine.localStore.indexListings().map(\.fill) == [.complete])
+    #expect(try client.engine.localStore.indexes.listings().map(\.fill) == [.complete])
   }
 
   @Test("filling goes on after a restart")
@@ -65,7 +65,7 @@ struct IndexScenarioTests {
     try client.restart()
     #expect(client.timers[.indexBackfill] == client.now + .seconds(1))
     while client.timers[.indexBackfill] != nil { try client.fire(.indexBackfill) }
-    #expect(try client.engine.localStore.indexListings().map(\.fill) == [.complete])
+    #expect(try client.engine.localStore.indexes.listings().map(\.fill) == [.complete])
     try client.restart()
     #expect(client.timers[.indexBackfill] == nil, "nothing is left to do")
   }
@@ -76,7 +76,7 @@ struct IndexScenarioTests {
     client.failing = ["Set indexes"]
     #expect(request(client, .setIndexes([definition])).first?.hasSuffix("OK") == false)
     #expect(client.timers[.indexBackfill] == nil)
-    #expect(try client.engine.localStore.indexListings().isEmpty)
+    #expect(try client.engine.localStore.indexes.listings().isEmpty)
 
     client.failing = ["Fill indexes"]
     _ = request(client, .setIndexes([definition]))
@@ -120,13 +120,13 @@ struct IndexScenarioTests {
       client.post(.setIndexAutoCreation(true))
       ask()
       try fillAll(client)
-      let listing = try client.engine.localStore.indexListings()
+      let listing = try client.engine.localStore.indexes.listings()
       #expect(listing.map(\.definition) == [definition] && listing.map(\.origin) == [.automatic])
       #expect(try plan(equal(3), client) == .index)
       client.post(.setIndexAutoCreation(false))
       #expect(try plan(equal(3), client) == .index, "existing indexes go on being used")
       client.request(.readQuery(rooms.with(filter: .field(FieldFilter(path: field("m"), op: .equal, value: 1)))))
-      #expect(try client.engine.localStore.indexListings().count == 1)
+      #expect(try client.engine.localStore.indexes.listings().count == 1)
     }
   }
 
@@ -141,7 +141,7 @@ struct IndexScenarioTests {
       #expect(client.snapshots[listener]?.last?.documents.count == 1)
       client.post(.unlisten(listener))
     }
-    #expect(try client.engine.localStore.indexListings().count == LocalStore.automaticIndexLimit)
+    #expect(try client.engine.localStore.indexes.listings().count == CacheIndexes.automaticLimit)
     #expect(request(client, .setIndexes([definition])).last?.hasSuffix("OK") == true)
   }
 
@@ -153,7 +153,7 @@ struct IndexScenarioTests {
     try client.fillCache("rooms", count) { ["n": .integer($0 < hits ? 1 : 0)] }
     client.post(.setIndexAutoCreation(true))
     client.request(.readQuery(equal(1)))
-    #expect(try client.engine.localStore.indexListings().isEmpty != isMade)
+    #expect(try client.engine.localStore.indexes.listings().isEmpty != isMade)
   }
 }
 

@@ -38,7 +38,7 @@ struct NamedBatchTests {
     #expect(try second.request(discarding)?.code == (isOtherFile ? .notFound : nil))
     #expect(try second.request(withdrawal)?.code == (isOtherFile ? .notFound : nil))
     #expect(try second.store.pendingBatches().map(\.batchID) == (isOtherFile ? [2, 3] : [3]))
-    #expect(try second.store.rejectedBatches(of: nil).count == (isOtherFile ? 1 : 0))
+    #expect(try second.store.outbox.rejectedBatches(of: nil).count == (isOtherFile ? 1 : 0))
     second.cache.close()
   }
 
@@ -82,7 +82,7 @@ struct NamedBatchTests {
     #expect(second.completed[again]??.code == (fate == .otherFile ? .notFound : nil))
     let pending = try second.store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
     #expect(pending == (fate == .sameFile ? ["rooms/1"] : []))
-    #expect(try second.store.rejectedBatches(of: nil).count == (fate == .otherFile ? 1 : 0))
+    #expect(try second.store.outbox.rejectedBatches(of: nil).count == (fate == .otherFile ? 1 : 0))
     second.cache.close()
   }
 }

@@ -121,7 +121,7 @@ struct OutboxScenarioTests {
     #expect(client.takeTold().contains("outbox"))
     try client.refuseWrite(.unavailable)
     #expect(client.takeTold() == ["outbox"])
-    let attempts = try client.engine.localStore.outboxState(of: nil).attempts
+    let attempts = try client.engine.localStore.outbox.state(of: nil).attempts
     #expect(attempts[1]?.count == 1 && attempts[1]?.error.code == .unavailable)
     client.post(.observeOutbox(false))
     _ = write(client, "rooms/b")
@@ -174,7 +174,7 @@ struct OutboxScenarioTests {
     let client = try TestClient()
     let first = write(client, "rooms/a")
     try client.refuseWrite(.permissionDenied)
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).map(\.batch.batchID) == [1])
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).map(\.batch.batchID) == [1])
     let id = WriteID(rawValue: 1000)
     func resubmit() {
       client.post(
@@ -191,7 +191,7 @@ struct OutboxScenarioTests {
         "write \(first.rawValue): saved", "write \(first.rawValue): PERMISSION_DENIED", "write 1000: saved",
         "write 1000: OK",
       ])
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).isEmpty)
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).isEmpty)
     resubmit()
     #expect(client.takeTold() == ["write 1000: NOT_FOUND"])
   }
@@ -226,7 +226,7 @@ struct OutboxScenarioTests {
       told == [
         "write \(small.rawValue): OK", "write \(large.rawValue): RESOURCE_EXHAUSTED", "write \(next.rawValue): OK",
       ])
-    #expect(try client.engine.localStore.rejectedBatches(of: nil).map(\.error.code) == [.resourceExhausted])
+    #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).map(\.error.code) == [.resourceExhausted])
   }
 
   // MARK: - Several processes
@@ -253,7 +253,7 @@ struct OutboxScenarioTests {
     cache.wait(2)
     #expect(a.sentBatchCount == 1)
     let batchID = try #require(try b.engine.localStore.pendingBatches().first).batchID
-    #expect(try b.engine.localStore.outboxState(of: nil).sentThrough >= batchID)
+    #expect(try b.engine.localStore.outbox.state(of: nil).sentThrough >= batchID)
     b.post(.request(RequestID(rawValue: 901), .withdraw(batchID, evenIfSent: false)))
     cache.deliver()
     #expect(try b.engine.localStore.pendingBatches().map(\.batchID) == [batchID])

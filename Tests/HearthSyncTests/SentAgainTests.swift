@@ -228,7 +228,7 @@ struct SentAgainTests {
   // MARK: - The mark
 
   private func mark(_ client: TestClient) throws -> BatchID {
-    try client.engine.localStore.outboxState(of: nil).sentThrough
+    try client.engine.localStore.outbox.state(of: nil).sentThrough
   }
 
   @Test("stays one that may have been sent after a stream on which only those before it were sent")

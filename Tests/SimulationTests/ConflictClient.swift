@@ -191,7 +191,7 @@ final class ConflictClient {
 
   func checkEnd() throws {
     for user in [nil, "other"] {
-      for rejected in try store.rejectedBatches(of: user) {
+      for rejected in try store.outbox.rejectedBatches(of: user) {
         if let identity = rejected.batch.identity { world.ended(identity, rejected.error) }
       }
     }

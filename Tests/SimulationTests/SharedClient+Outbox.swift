@@ -48,7 +48,7 @@ extension SyncAction {
 extension SharedSimulation {
   /// The refused batches of a user in the file.
   func rejected(of user: String?) -> [RejectedBatch] {
-    (try? readerStore.rejectedBatches(of: user)) ?? []
+    (try? readerStore.outbox.rejectedBatches(of: user)) ?? []
   }
 
   /// The batches that have left the outboxes because a user did not want them any more.
@@ -68,7 +68,7 @@ extension SharedSimulation {
   /// What the file says of writes with a receipt is what became of them.
   func checkOutcomes() throws {
     for (identity, number) in ledger.identities {
-      let fate = try readerStore.fate(of: identity)
+      let fate = try readerStore.outbox.fate(of: identity)
       switch (ledger.fate(of: number), fate) {
       case (.committed, .ended(.committed(let version, let results))):
         if !ledger.commits(of: number).contains(.init(version: version, results: results)) {

@@ -165,7 +165,7 @@ extension SpecRunner {
     }
     if let indexes = try state["indexes"]?.array() {
       let expected = try indexes.map { try $0.storedIndexDefinition() }
-      try checkEqual("indexes", Set(store.indexListings().map(\.definition)), Set(expected))
+      try checkEqual("indexes", Set(store.indexes.listings().map(\.definition)), Set(expected))
     }
   }
 

@@ -83,7 +83,7 @@ enum IndexBenchmarks {
         while try cache.store.advanceIndexFill() {}
       },
       tearDown: { cache in
-        let rows = try cache.store.indexListings().map(\.rowCount)
+        let rows = try cache.store.indexes.listings().map(\.rowCount)
         guard rows == [Int64(session.size), Int64(session.size)] else {
           throw WrongResult(count: Int(rows.first ?? -1), expected: session.size)
         }

@@ -12,7 +12,7 @@ enum OutboxBenchmarks {
         try withOutbox(session) { cache in
           let last = BatchID(session.size)
           try session.measure {
-            let page = try cache.store.outboxPage(after: last / 2, through: last, of: nil)
+            let page = try cache.store.outbox.page(after: last / 2, through: last, of: nil)
             guard !page.isLast else { throw WrongResult(count: page.batches.count, expected: session.size) }
           }
         }
@@ -48,7 +48,7 @@ enum OutboxBenchmarks {
       body: { session in
         try withOutbox(session) { cache in
           try session.measure {
-            let reading = try cache.store.backgroundExplanation(
+            let reading = try cache.store.queries.backgroundExplanation(
               of: SampleDocuments.everything, documentsOnLoop: 4_000, clock: { .zero })
             guard let reading else { throw WrongResult(count: 0, expected: 1) }
             reading.close()
@@ -60,7 +60,7 @@ enum OutboxBenchmarks {
       body: { session in
         try withOutbox(session) { cache in
           try session.measure {
-            _ = try cache.store.explain(SampleDocuments.everything, clock: { .zero })
+            _ = try cache.store.queries.explain(SampleDocuments.everything, clock: { .zero })
           }
         }
       }),

@@ -109,7 +109,7 @@ extension ClientRequest {
 
   static func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) -> ClientRequest {
     client(completion, outlivesDamage: true) { client, id in
-      client.read(id, completion) { try $0.pendingBatchCount(of: $1) + client.engine.heldWriteCount }
+      client.read(id, completion) { try $0.outbox.batchCount(of: $1) + client.engine.heldWriteCount }
     }
   }
 
@@ -121,7 +121,7 @@ extension ClientRequest {
     _ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void
   ) -> ClientRequest {
     client(completion, outlivesDamage: true) { client, id in
-      client.read(id, completion) { try $0.rejectedBatches(of: $1) }
+      client.read(id, completion) { try $0.outbox.rejectedBatches(of: $1) }
     }
   }
 

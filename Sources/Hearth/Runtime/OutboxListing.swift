@@ -45,14 +45,14 @@ struct OutboxListing {
   ) throws {
     self.user = user
     self.completion = completion
-    last = try localStore.highestUnacknowledgedBatchID(of: .user(user)) ?? -1
+    last = try localStore.outbox.highestBatchID(of: .user(user)) ?? -1
   }
 
   /// Reads the next page.
   ///
   /// - Returns: the whole list, or nil if there is more to read.
   mutating func advance(_ localStore: LocalStore) throws -> [MutationBatch]? {
-    let page = try localStore.outboxPage(after: batches.last?.batchID ?? -1, through: last, of: user)
+    let page = try localStore.outbox.page(after: batches.last?.batchID ?? -1, through: last, of: user)
     batches += page.batches
     return page.isLast ? batches : nil
   }

@@ -9,9 +9,9 @@ extension RunningClient {
   func contents(of batches: [MutationBatch], user: String?) throws -> OutboxContents {
     configuration.instruments.metrics?.outboxCounted(batches.count)
     return OutboxContents(
-      owner: OutboxOwner(name: user), batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
+      owner: OutboxOwner(name: user), batches: batches, rejected: try cache.localStore.outbox.rejectedBatches(of: user),
       status: OutboxStatus(
-        state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
+        state: try cache.localStore.outbox.state(of: user), sent: engine.batchesAtBackend,
         isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict,
         unsavedCount: engine.heldWriteCount))
   }

@@ -258,7 +258,8 @@ final class RunningClient {
   func listIndexes(_ id: RequestID, _ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
     let store = cache.localStore
     read(
-      id, completion, inBackground: { try store.backgroundIndexListings() }, onLoop: { try store.indexListings() })
+      id, completion, inBackground: { try store.indexes.backgroundListings() }, onLoop: { try store.indexes.listings() }
+    )
   }
 
   func measureCache(_ id: RequestID, _ completion: @escaping @Sendable (Result<CacheSizes, NSError>) -> Void) {
@@ -276,8 +277,10 @@ final class RunningClient {
     let documentsOnLoop = configuration.backgroundQueryLimits.documentsOnLoop
     read(
       id, completion,
-      inBackground: { try store.backgroundExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
-      onLoop: { try store.explain(query, clock: elapsed) })
+      inBackground: {
+        try store.queries.backgroundExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed)
+      },
+      onLoop: { try store.queries.explain(query, clock: elapsed) })
   }
 
   /// Runs a reading that may take long in the background, where that is possible.
@@ -329,7 +332,7 @@ final class RunningClient {
   /// The outcome of a write whose completion was reported.
   private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
     // What is stored counts: another process may have heard the answer, and this one only that its notice was lost.
-    if case .ended(let outcome)? = try? cache.localStore.fate(of: identity) { return .success(outcome) }
+    if case .ended(let outcome)? = try? cache.localStore.outbox.fate(of: identity) { return .success(outcome) }
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 

@@ -85,7 +85,7 @@ extension RunningClient {
   /// - Throws: Errors of the cache's file.
   func presentStatus(isObserved: Bool) throws -> FirestoreStatus {
     let engineStatus = engine.status
-    let pendingWriteCount = try cache.localStore.pendingBatchCount(of: engine.signedInUser) + engine.heldWriteCount
+    let pendingWriteCount = try cache.localStore.outbox.batchCount(of: engine.signedInUser) + engine.heldWriteCount
     configuration.instruments.metrics?.outboxCounted(pendingWriteCount)
     let connection = connection(engineStatus.connection, hasPendingWrites: pendingWriteCount > 0)
     let lastInStep = inStepTimes.note(
@@ -116,7 +116,7 @@ extension RunningClient {
   private func backgroundWork(_ work: SyncWork) throws -> BackgroundWork {
     switch work {
     case .indexFilling:
-      let progress = try cache.localStore.indexFillProgress()
+      let progress = try cache.localStore.indexes.fillProgress()
       return BackgroundWork(kind: .indexFilling, completed: progress.completed, total: progress.total)
     case .garbageCollection(let removed):
       return BackgroundWork(kind: .garbageCollection, completed: removed, total: nil)

@@ -3,9 +3,9 @@ package import HearthStore
 internal import Synchronization
 
 /// A query that runs in the background of a client: on connections of its own, on the state that the cache had when the query
-/// was made by its ``LocalStore``.
+/// was made by its ``CacheQueries``.
 ///
-/// Made on the loop, used from any thread, once. Its answer is that of ``LocalStore/run(_:usePreviousResults:)`` on the loop
+/// Made on the loop, used from any thread, once. Its answer is that of ``CacheQueries/run(_:usePreviousResults:)`` on the loop
 /// at that moment.
 package final class BackgroundQuery: Sendable {
   package struct Answer: Sendable {
@@ -107,7 +107,7 @@ package final class BackgroundQuery: Sendable {
 
   private func answer(on database: Database, _ data: TargetData?) throws -> Answer {
     let keys = try data.map { try targets(on: database).keys(of: $0.targetID) } ?? []
-    let previous = data.flatMap { LocalStore.previousResult(of: $0, keys: keys) }
+    let previous = data.flatMap { CacheQueries.previousResult(of: $0, keys: keys) }
     guard aggregations.isEmpty else {
       let result = try executor(on: database).aggregate(aggregations, over: query, previous: previous)
       return Answer(documents: [], confirmedKeys: keys, totals: result.totals, execution: result.execution)

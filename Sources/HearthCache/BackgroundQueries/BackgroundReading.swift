@@ -26,17 +26,19 @@ package final class BackgroundReading<Answer: Sendable>: Sendable {
   }
 }
 
-extension LocalStore {
-  /// Takes ``indexListings()`` away from the loop.
+extension CacheIndexes {
+  /// Takes ``listings()`` away from the loop.
   ///
   /// - Returns: nil when it has to run on the loop, because the cache is in memory.
-  package func backgroundIndexListings() throws -> BackgroundReading<[IndexListing]>? {
-    guard case .file = database.location else { return nil }
-    return BackgroundReading(on: try PinnedSnapshot(of: database)) { database in
+  package func backgroundListings() throws -> BackgroundReading<[IndexListing]>? {
+    guard case .file = transactions.tables.database.location else { return nil }
+    return BackgroundReading(on: try PinnedSnapshot(of: transactions.tables.database)) { database in
       try DocumentStore(reading: database).indexes.listings()
     }
   }
+}
 
+extension CacheQueries {
   /// Takes ``explain(_:clock:)`` away from the loop.
   ///
   /// - Parameter documentsOnLoop: a query that touches no more documents than this runs on the loop.
@@ -44,21 +46,21 @@ extension LocalStore {
   package func backgroundExplanation(
     of query: Query, documentsOnLoop: Int, clock: @escaping @Sendable () -> Duration
   ) throws -> BackgroundReading<QueryExecution>? {
-    guard case .file = database.location else { return nil }
+    guard case .file = transactions.tables.database.location else { return nil }
     if query.documentAtPath != nil { return nil }
-    return try read("Begin background explanation") {
+    return try transactions.read("Begin background explanation") {
       guard try !isSmall(CollectionScope(of: query), limit: documentsOnLoop) else { return nil }
       // The keys of a query for all documents are all there are, and the planner does not ask for them.
       let target = query.matchesAllDocuments ? nil : try plannedTarget(of: query)
-      let (user, databaseID) = (try userRow(), databaseID)
-      return BackgroundReading(on: try PinnedSnapshot(of: database)) { database in
+      let (user, databaseID) = (try transactions.user.row(), transactions.tables.databaseID)
+      return BackgroundReading(on: try PinnedSnapshot(of: transactions.tables.database)) { database in
         let overlays = OverlayTable(database: database, databaseID: databaseID)
         let targets = TargetTable(
           database: database, databaseID: databaseID, globals: CacheGlobals(database: database))
         let executor = QueryExecutor(
           documents: DocumentStore(reading: database), localMutations: UserOverlays(table: overlays, user: user))
         let previous = try target.flatMap {
-          LocalStore.previousResult(of: $0, keys: try targets.keys(of: $0.targetID))
+          CacheQueries.previousResult(of: $0, keys: try targets.keys(of: $0.targetID))
         }
         var execution = try executor.run(query, previous: previous, clock: clock).execution
         execution.missingIndexes = try executor.missingIndexes(for: query)
@@ -70,7 +72,7 @@ extension LocalStore {
   /// Returns whether the collections hold no more documents than the limit, stored ones and those with pending writes together.
   func isSmall(_ scope: CollectionScope, limit: Int) throws -> Bool {
     guard let count = try documents.estimatedDocumentCount(in: scope), count <= limit else { return false }
-    guard let user = try userRow() else { return true }
+    guard let user = try transactions.user.row() else { return true }
     return try overlays.hasNoMore(than: limit - count, in: scope, user: user)
   }
 }

@@ -3,7 +3,7 @@ internal import HearthStore
 
 extension LocalStore {
   package func sizes() throws -> CacheSizes {
-    try read("Measure cache") { try CacheSizes(of: database, databaseID: databaseID) }
+    try transactions.read("Measure cache") { try CacheSizes(of: database, databaseID: databaseID) }
   }
 
   /// Takes ``sizes()`` away from the loop.

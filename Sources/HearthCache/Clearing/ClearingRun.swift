@@ -68,17 +68,17 @@ package struct ClearingRun: Equatable, Sendable {
   /// Does the next step. When it throws, the run is as it was before.
   ///
   /// - Parameter isShown: Returns true if a view of this client shows a document, or may do so once its first result is there.
-  mutating func step(on store: LocalStore, isShown: (DocumentKey) -> Bool) throws {
+  mutating func step(on cache: CacheTransactions, isShown: (DocumentKey) -> Bool) throws {
     var next = self
     next.report.stepCount += 1
     switch phase {
     case .removingTargets(let position):
       next.phase =
-        try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys(from: 0)
+        try next.removeTargets(cache, after: position).map { .removingTargets(after: $0) } ?? .removingKeys(from: 0)
     case .removingKeys(let index):
       let end = min(index + limits.documents, scope.keys.count)
-      try next.removeDocuments(store, isShown: isShown) {
-        let found = try store.documents.documents(for: scope.keys[index..<end])
+      try next.removeDocuments(cache, isShown: isShown) {
+        let found = try cache.tables.documents.documents(for: scope.keys[index..<end])
         return scope.keys[index..<end].compactMap { found[$0] }
       }
       next.phase =
@@ -87,21 +87,21 @@ package struct ClearingRun: Equatable, Sendable {
       next.phase = .removingEntries
     case .removingDocuments(let index, let position):
       var end: WalkPosition?
-      try next.removeDocuments(store, isShown: isShown) {
-        let page = try store.documents.page(
+      try next.removeDocuments(cache, isShown: isShown) {
+        let page = try cache.tables.documents.page(
           of: scope.collections[index], after: position, limit: limits.documents, byteLimit: limits.documentBytes)
         end = page.end
         return page.documents
       }
       next.phase = .removingDocuments(collection: end == nil ? index + 1 : index, after: end)
     case .removingEntries:
-      if try !next.removeEntries(store) { next.phase = isSecure ? .rewriting : .vacuuming }
+      if try !next.removeEntries(cache) { next.phase = isSecure ? .rewriting : .vacuuming }
     case .vacuuming:
-      try next.vacuum(store)
+      try next.vacuum(cache)
     case .rewriting:
-      try next.rewrite(store)
+      try next.rewrite(cache)
     case .erasing:
-      next.report.isErased = try store.database.truncateLog()
+      next.report.isErased = try cache.tables.database.truncateLog()
       if next.report.isErased { next.phase = .finished }
     case .finished:
       return
@@ -118,13 +118,13 @@ package struct ClearingRun: Equatable, Sendable {
 
   /// - Returns: the position to continue from, nil at the end.
   private mutating func removeTargets(
-    _ store: LocalStore, after position: TargetTable.Position
+    _ cache: CacheTransactions, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
     let limits = limits
-    let (last, count) = try store.transaction("Clear cache") {
-      try store.bundles.removeAll()
-      let found = try store.targets.leastRecentlyUsed(after: position, upTo: .max, limit: limits.targets)
-      let count = try found.count { try store.dropForClearing($0.targetID) }
+    let (last, count) = try cache.run("Clear cache") {
+      try cache.tables.bundles.removeAll()
+      let found = try cache.tables.targets.leastRecentlyUsed(after: position, upTo: .max, limit: limits.targets)
+      let count = try found.count { try cache.dropForClearing($0.targetID) }
       return (found.last, count)
     }
     report.removedTargetCount += count
@@ -132,47 +132,47 @@ package struct ClearingRun: Equatable, Sendable {
   }
 
   private mutating func removeDocuments(
-    _ store: LocalStore, isShown: (DocumentKey) -> Bool, _ page: () throws -> [Document]
+    _ cache: CacheTransactions, isShown: (DocumentKey) -> Bool, _ page: () throws -> [Document]
   ) throws {
     let (scope, before) = (scope, report)
-    report = try store.transaction("Clear cache") {
+    report = try cache.run("Clear cache") {
       var report = before
       var others: TargetsInUse?
-      for document in try page() where try scope.takes(document, in: store) {
+      for document in try page() where try scope.takes(document, in: cache) {
         let key = document.key
-        if try store.queue.hasPendingBatch(for: key) {
+        if try cache.tables.queue.hasPendingBatch(for: key) {
           report.pendingDocumentCount += 1
           continue
         }
-        let inUse = try others ?? TargetsInUse(of: store)
+        let inUse = try others ?? TargetsInUse(of: cache)
         others = inUse
-        let targetIDs = try store.targets.targetIDs(of: key)
+        let targetIDs = try cache.tables.targets.targetIDs(of: key)
         if isShown(key) || inUse.hold(targetIDs) || inUse.mayShow(document) {
           report.listenedDocumentCount += 1
           continue
         }
         // Before the document: no resume token is ahead of what is stored.
-        for targetID in targetIDs where try store.dropForClearing(targetID) { report.removedTargetCount += 1 }
-        try store.removeForClearing(key)
+        for targetID in targetIDs where try cache.dropForClearing(targetID) { report.removedTargetCount += 1 }
+        try cache.removeForClearing(key)
         report.removedDocumentCount += 1
       }
-      if report.removedDocumentCount > before.removedDocumentCount { try store.bundles.forgetLoaded() }
+      if report.removedDocumentCount > before.removedDocumentCount { try cache.tables.bundles.forgetLoaded() }
       return report
     }
   }
 
   /// - Returns: True if there may be more to do.
-  private func removeEntries(_ store: LocalStore) throws -> Bool {
+  private func removeEntries(_ cache: CacheTransactions) throws -> Bool {
     // With eager collection a target goes with all its entries.
-    guard !store.isEager else { return false }
-    return try store.transaction("Clear cache") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
+    guard !cache.isEager else { return false }
+    return try cache.run("Clear cache") { try cache.tables.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
   }
 
   // MARK: - Giving space back
 
-  private mutating func vacuum(_ store: LocalStore) throws {
-    let (database, limits) = (store.database, limits)
-    let (released, remaining) = try store.transaction("Clear cache") {
+  private mutating func vacuum(_ cache: CacheTransactions) throws {
+    let (database, limits) = (cache.tables.database, limits)
+    let (released, remaining) = try cache.run("Clear cache") {
       try database.releaseFreePages(limit: limits.pages)
     }
     report.releasedBytes += released
@@ -181,29 +181,29 @@ package struct ClearingRun: Equatable, Sendable {
     phase = .finished
   }
 
-  private mutating func rewrite(_ store: LocalStore) throws {
-    guard case .file = store.database.location else {
+  private mutating func rewrite(_ cache: CacheTransactions) throws {
+    guard case .file = cache.tables.database.location else {
       report.isErased = true
       phase = .finished
       return
     }
-    let before = try store.database.fileSizeBytes
-    try store.rewriteFile()
-    report.releasedBytes += max(before - (try store.database.fileSizeBytes), 0)
+    let before = try cache.tables.database.fileSizeBytes
+    try cache.rewriteFile()
+    report.releasedBytes += max(before - (try cache.tables.database.fileSizeBytes), 0)
     phase = .erasing
   }
 }
 
 extension ClearingScope {
   /// Returns true if a document of its collections belongs to it.
-  fileprivate func takes(_ document: Document, in store: LocalStore) throws -> Bool {
+  fileprivate func takes(_ document: Document, in cache: CacheTransactions) throws -> Bool {
     guard !document.isUnknown else { return false }
     if let query, !query.matches(document) { return false }
     guard let confirmedBefore else { return true }
     guard max(document.readTime, document.version) < confirmedBefore else { return false }
     // The backend does not send again what has not changed: the document is as new as the results that hold it.
-    return try store.targets.targetIDs(of: document.key).allSatisfy {
-      try (store.targets.targetData($0)?.snapshotVersion ?? .none) < confirmedBefore
+    return try cache.tables.targets.targetIDs(of: document.key).allSatisfy {
+      try (cache.tables.targets.targetData($0)?.snapshotVersion ?? .none) < confirmedBefore
     }
   }
 }

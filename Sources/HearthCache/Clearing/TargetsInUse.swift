@@ -9,12 +9,10 @@ struct TargetsInUse {
   private var own: Set<TargetID>
   private var others: [TargetID: Query] = [:]
 
-  init(of store: LocalStore) throws {
-    own = Set(store.state.targets.keys)
-    guard let client = store.state.membership?.client else { return }
-    let followed = store.isPrimary ? [] : try store.clients.followedTargets()
-    for target in try Set(store.clients.targets(exceptOf: client).keys).union(followed) {
-      guard let data = try store.targets.targetData(target), !data.target.isOfBundle else { continue }
+  init(of cache: CacheTransactions) throws {
+    own = Set(cache.targets.targetIDs)
+    for target in try cache.sharing.targetsKeptForOthers() {
+      guard let data = try cache.tables.targets.targetData(target), !data.target.isOfBundle else { continue }
       others[target] = data.target.query
     }
   }
@@ -31,55 +29,51 @@ struct TargetsInUse {
   }
 }
 
-extension LocalStore {
+extension CacheTransactions {
   /// Removes the row of a target that no listener uses, with its resume token.
   ///
   /// - Returns: False if it stays, or has no row.
   func dropForClearing(_ targetID: TargetID) throws -> Bool {
-    guard state.targets[targetID] == nil, let data = try targets.targetData(targetID) else { return false }
-    if let member = state.membership {
-      // Loaded bundles count as used until their client ends, so that nothing but this removes them.
-      if try !data.target.isOfBundle && clients.isUsed(targetID, byOthersThan: member.client) { return false }
-      // The holder of the lease gives it up when it hears that nobody uses it any more.
-      if try !isPrimary && clients.isFollowed(targetID) { return false }
-      try clients.stopUsing(targetID)
-      try clients.setAgreement(of: targetID, .open)
-    }
-    state.bundleTargets.remove(targetID)
+    guard targets[targetID] == nil, let data = try tables.targets.targetData(targetID),
+      try sharing.endUsesForClearing(targetID, isOfBundle: data.target.isOfBundle)
+    else { return false }
+    targets.forgetLoaded(targetID)
     guard isEager else {
-      try targets.removeRow(targetID)
+      try tables.targets.removeRow(targetID)
       return true
     }
-    try touch(targets.keys(of: targetID))
-    try targets.remove(targetID)
+    try references.touch(tables.targets.keys(of: targetID))
+    try tables.targets.remove(targetID)
     return true
   }
 
   /// Removes a document that no target with a row holds and that has no pending writes.
   func removeForClearing(_ key: DocumentKey) throws {
-    try targets.removeFromAll(key)
-    try documents.remove(key)
-    if !isEager { try uses.remove(key) }
+    try tables.targets.removeFromAll(key)
+    try tables.documents.remove(key)
+    if !isEager { try tables.uses.remove(key) }
     try tell(ofDocuments: [key])
   }
 
   /// Writes the file anew, without anything that was deleted.
   func rewriteFile() throws {
     // So that tests can make it fail like every other step.
-    try transaction("Rewrite cache") {}
-    try database.rewrite()
+    try run("Rewrite cache") {}
+    try tables.database.rewrite()
   }
+}
 
+extension LocalStore {
   /// Does the next step of a run.
   ///
   /// - Parameter isShown: Returns true if a view of this client shows a document, or may do so once its first result is there.
   /// - Throws: when the step could not be stored; the run can be continued or given up then.
   package func advance(_ run: inout ClearingRun, isShown: (DocumentKey) -> Bool) throws {
-    try run.step(on: self, isShown: isShown)
+    try run.step(on: transactions, isShown: isShown)
   }
 }
 
 extension Target {
   /// True for the targets under which bundles keep their documents. No listener can have them.
-  var isOfBundle: Bool { path.segments.first == LocalStore.bundleCollection }
+  var isOfBundle: Bool { path.segments.first == CacheBundles.collection }
 }

@@ -252,7 +252,7 @@ package enum CacheFile {
     _ cache: OpenedCache, _ makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> LocalStore {
     let store = try makeStore(cache.database, cache.client)
-    store.lostFiles = { [weak cache] in cache?.lostFiles }
+    store.transactions.health.lostFiles = { [weak cache] in cache?.lostFiles }
     try store.start()
     cache.lock.keepNumber()
     return store

@@ -87,27 +87,27 @@ package struct GarbageCollectionRun {
   /// Does the next step. When it throws, the run is as it was before.
   ///
   /// - Parameter isShown: Returns true if a view or a limbo resolution needs a document beyond what targets and batches say.
-  mutating func step(on store: LocalStore, isShown: (DocumentKey) -> Bool) throws {
+  mutating func step(on cache: CacheTransactions, isShown: (DocumentKey) -> Bool) throws {
     var next = self
     next.report.stepCount += 1
     switch phase {
     case .finishing:
-      if try !next.removeKeys(store) { next.phase = .measuring }
+      if try !next.removeKeys(cache) { next.phase = .measuring }
     case .measuring:
-      try next.measure(store)
+      try next.measure(cache)
     case .removingTargets(let position):
-      next.phase = try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys
+      next.phase = try next.removeTargets(cache, after: position).map { .removingTargets(after: $0) } ?? .removingKeys
     case .removingKeys:
-      if try !next.removeKeys(store) {
+      if try !next.removeKeys(cache) {
         // The documents of targets that are gone may come before those that stay.
         if next.pass.hasRemoved { (next.pass.sparedCount, next.pass.position) = (0, .start) }
         next.phase = .removingDocuments(after: next.pass.position)
       }
     case .removingDocuments(let position):
-      let last = try next.removeDocuments(store, after: position, isShown: isShown)
+      let last = try next.removeDocuments(cache, after: position, isShown: isShown)
       next.phase = last.map { .removingDocuments(after: $0) } ?? (next.goesOn ? .measuring : .vacuuming)
     case .vacuuming:
-      try next.vacuum(store)
+      try next.vacuum(cache)
     case .finished:
       return
     }
@@ -116,8 +116,8 @@ package struct GarbageCollectionRun {
 
   // MARK: - Measuring
 
-  private mutating func measure(_ store: LocalStore) throws {
-    let database = store.database
+  private mutating func measure(_ cache: CacheTransactions) throws {
+    let database = cache.tables.database
     let used = try database.usedBytes
     let free = try database.fileSizeBytes - used
     if !report.hasCollected {
@@ -131,7 +131,7 @@ package struct GarbageCollectionRun {
       return
     }
     let former = pass
-    pass = try store.read("Collect garbage") { try makePass(store, sparing: former.sparedCount) }
+    pass = try cache.read("Collect garbage") { try makePass(cache, sparing: former.sparedCount) }
     (pass.sparedCount, pass.position) = (former.sparedCount, former.position)
     report.hasCollected = true
     phase = .removingTargets(after: .start)
@@ -143,21 +143,22 @@ package struct GarbageCollectionRun {
   }
 
   /// - Parameter spared: The documents at the beginning of the order that were found to stay.
-  private func makePass(_ store: LocalStore, sparing spared: Int64) throws -> Pass {
+  private func makePass(_ cache: CacheTransactions, sparing spared: Int64) throws -> Pass {
     guard parameters.percentile > 0, parameters.maxSequenceNumbers > 0 else { return Pass() }
     // Counting further could not change the result.
     let (product, overflow) = parameters.maxSequenceNumbers.multipliedReportingOverflow(by: 100)
     let (limit, limitOverflow) = (product / parameters.percentile).addingReportingOverflow(spared + 1)
     let enough = overflow || limitOverflow ? .max : limit
-    let kept = try store.pins.targetIDs(in: store.targets).union(store.targetsInUse())
-    let targetCount = try min(max(store.globals.targetCount() - store.targets.rowCount(of: kept), 0), enough)
-    let documentCount = try store.uses.unneededCount(limit: enough)
+    let kept = try cache.tables.pins.targetIDs(in: cache.tables.targets).union(cache.targetsInUse())
+    let targetCount = try min(
+      max(cache.tables.globals.targetCount() - cache.tables.targets.rowCount(of: kept), 0), enough)
+    let documentCount = try cache.tables.uses.unneededCount(limit: enough)
     let (count, countOverflow) = targetCount.addingReportingOverflow(documentCount)
     guard count > 0 else { return Pass() }
     let share = countOverflow ? parameters.maxSequenceNumbers : Self.share(parameters.percentile, of: count)
     let rank = min(min(max(share, 1), parameters.maxSequenceNumbers) + spared, countOverflow ? .max : count)
     assert(rank >= 1 && rank <= count || countOverflow, "the bound has place \(rank) among \(count)")
-    let bound = try store.targets.sequenceNumber(at: rank, except: kept) ?? -1
+    let bound = try cache.tables.targets.sequenceNumber(at: rank, except: kept) ?? -1
     return Pass(bound: bound, rank: rank, count: count, isOfFew: share == 0)
   }
 
@@ -170,15 +171,15 @@ package struct GarbageCollectionRun {
 
   /// - Returns: the position to continue from, nil at the end.
   private mutating func removeTargets(
-    _ store: LocalStore, after position: TargetTable.Position
+    _ cache: CacheTransactions, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
     let (bound, limits) = (pass.bound, limits)
-    let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
-      let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
-      let pinned = try store.pins.targetIDs(in: store.targets)
-      let removable = try found.map(\.targetID).filter { try !pinned.contains($0) && !store.isInUse($0) }
-      for targetID in removable { try store.targets.removeRow(targetID) }
-      if !removable.isEmpty { try store.targets.trimDroppedTargets() }
+    let (last, count) = try cache.run("Collect garbage", needsLease: true) {
+      let found = try cache.tables.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
+      let pinned = try cache.tables.pins.targetIDs(in: cache.tables.targets)
+      let removable = try found.map(\.targetID).filter { try !pinned.contains($0) && !cache.isInUse($0) }
+      for targetID in removable { try cache.tables.targets.removeRow(targetID) }
+      if !removable.isEmpty { try cache.tables.targets.trimDroppedTargets() }
       return (found.last, removable.count)
     }
     report.removedTargetCount += count
@@ -187,28 +188,29 @@ package struct GarbageCollectionRun {
   }
 
   /// - Returns: True if there may be more to do.
-  private func removeKeys(_ store: LocalStore) throws -> Bool {
-    try store.transaction("Collect garbage", needsLease: true) {
-      try store.targets.removeSomeKeysOfRemovedTargets(limits.keys)
+  private func removeKeys(_ cache: CacheTransactions) throws -> Bool {
+    try cache.run("Collect garbage", needsLease: true) {
+      try cache.tables.targets.removeSomeKeysOfRemovedTargets(limits.keys)
     }
   }
 
   /// - Returns: the position to continue from, nil at the end.
   private mutating func removeDocuments(
-    _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
+    _ cache: CacheTransactions, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
     let (bound, limits, edges) = (pass.bound, limits, edges)
-    assert(!store.isEager, "a cache that collects at once keeps no marks of use")
-    let (last, count, sparedCount, edgesAfter) = try store.transaction("Collect garbage", needsLease: true) {
+    assert(!cache.isEager, "a cache that collects at once keeps no marks of use")
+    let (last, count, sparedCount, edgesAfter) = try cache.run("Collect garbage", needsLease: true) {
       () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
       // What clients show that have just come or have other targets is not known before the news are taken.
-      guard !store.hasNewsOfClients else { return (position, 0, 0, edges) }
+      guard !cache.sharing.hasNewsOfClients else { return (position, 0, 0, edges) }
       var kept = try KeptDocuments(
-        in: store, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes))
+        in: cache.tables, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes)
+      )
       var last: DocumentUses.Position?
       var (count, sparedCount) = (0, Int64(0))
       var bytes = 0
-      for (key, next) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
+      for (key, next) in try cache.tables.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         guard let isKept = try isShown(key) ? true : kept.contains(key) else {
           // The next step goes on with this document, and with the result that has to be read for it.
           return (last ?? position, count, sparedCount, kept.edges)
@@ -218,15 +220,15 @@ package struct GarbageCollectionRun {
           sparedCount += 1
           continue
         }
-        if try store.targets.hasTarget(for: key) || store.queue.hasPendingBatch(for: key) {
+        if try cache.tables.targets.hasTarget(for: key) || cache.tables.queue.hasPendingBatch(for: key) {
           // A damaged mark. The references decide.
-          try store.uses.markNeeded(key)
+          try cache.tables.uses.markNeeded(key)
           continue
         }
-        bytes += try store.documents.fieldsByteCount(of: key)
-        try store.documents.remove(key)
-        try store.uses.remove(key)
-        try store.tell(ofDocuments: [key])
+        bytes += try cache.tables.documents.fieldsByteCount(of: key)
+        try cache.tables.documents.remove(key)
+        try cache.tables.uses.remove(key)
+        try cache.tell(ofDocuments: [key])
         count += 1
         if bytes >= limits.documentBytes { break }
       }
@@ -243,9 +245,9 @@ package struct GarbageCollectionRun {
 
   // MARK: - Giving space back
 
-  private mutating func vacuum(_ store: LocalStore) throws {
-    let (database, limits) = (store.database, limits)
-    let (released, remaining) = try store.transaction("Collect garbage", needsLease: true) {
+  private mutating func vacuum(_ cache: CacheTransactions) throws {
+    let (database, limits) = (cache.tables.database, limits)
+    let (released, remaining) = try cache.run("Collect garbage", needsLease: true) {
       try database.releaseFreePages(limit: limits.pages)
     }
     report.releasedBytes += released
@@ -271,8 +273,8 @@ extension LocalStore {
   /// - Returns: True if the run has ended.
   /// - Throws: when the step could not be stored; the run can be continued or given up then.
   package func advance(_ run: inout GarbageCollectionRun, isShown: (DocumentKey) -> Bool) throws -> Bool {
-    guard !isEager else { return true }
-    try run.step(on: self, isShown: isShown)
+    guard !transactions.isEager else { return true }
+    try run.step(on: transactions, isShown: isShown)
     return run.isFinished
   }
 
@@ -281,7 +283,7 @@ extension LocalStore {
     _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
   ) throws -> GarbageCollectionReport {
     var run = GarbageCollectionRun(parameters)
-    while try !advance(&run, isShown: isShown), !hasNewsOfClients {}
+    while try !advance(&run, isShown: isShown), !sharing.hasNewsOfClients {}
     return run.report
   }
 }

@@ -31,8 +31,8 @@ extension CacheInspection {
     let executor = QueryExecutor(documents: documents, localMutations: try localMutations(viewpoint))
     var previous: PreviousResult?
     if !query.matchesAllDocuments, let target = try targets.target(query.target) {
-      let planned = try LocalStore.planned(target, of: query, for: row(of: viewpoint), queue)
-      previous = LocalStore.previousResult(of: planned, keys: try targets.keys(of: target.targetID))
+      let planned = try CacheQueries.planned(target, of: query, for: row(of: viewpoint), queue)
+      previous = CacheQueries.previousResult(of: planned, keys: try targets.keys(of: target.targetID))
     }
     var result = try executor.run(query, previous: previous, clock: clock)
     if clock != nil { result.execution.missingIndexes = try executor.missingIndexes(for: query) }

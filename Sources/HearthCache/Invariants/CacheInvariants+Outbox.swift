@@ -7,7 +7,9 @@ extension CacheInvariants {
   /// Each pending batch agrees with the tables that are made from it.
   func checkBatches() throws {
     try database.forEachRow("SELECT batch_id, batch, user_id FROM cache_mutation_batches ORDER BY batch_id") { row in
-      let row = (id: try row.int64(at: 0), user: try row.int64(at: 2), batch: Result { try store.queue.decode(row) })
+      let row = (
+        id: try row.int64(at: 0), user: try row.int64(at: 2), batch: Result { try store.tables.queue.decode(row) }
+      )
       try decoding("cache_mutation_batches", "\(row.id)") { try check(row.batch.get(), user: row.user) }
       return true
     }
@@ -43,7 +45,7 @@ extension CacheInvariants {
       report(table, row, "it has conditions only under rules for conflicts, and for documents that it changes")
     }
     guard let identity = batch.identity else { return }
-    if try store.outcomes.outcome(of: identity) != nil {
+    if try store.tables.outcomes.outcome(of: identity) != nil {
       report(table, row, "no outcome is kept under its identity")
     }
     guard batch.keepsOutcome else { return }
@@ -57,28 +59,28 @@ extension CacheInvariants {
   private func batch(_ batchID: BatchID) throws -> MutationBatch? {
     try database.firstRow(
       "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)
-    ) { try? store.queue.decode($0) } ?? nil
+    ) { try? store.tables.queue.decode($0) } ?? nil
   }
 
   /// Checks the outcomes and refused batches that are kept: they can be read, and none of them is pending as well.
   func checkKeptBatches() throws {
     var pending: Set<BatchIdentity> = []
     try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches") {
-      if let identity = (try? store.queue.decode($0))?.identity { pending.insert(identity) }
+      if let identity = (try? store.tables.queue.decode($0))?.identity { pending.insert(identity) }
       return true
     }
-    for batchID in try store.rejected.unreadable() {
+    for batchID in try store.tables.rejected.unreadable() {
       report("cache_rejected_batches", "\(batchID)", "it can be decoded")
     }
     try database.forEachRow("SELECT batch_id, user_id FROM cache_rejected_batches ORDER BY batch_id") { row in
       let (batchID, user) = (try row.int64(at: 0), try row.int64(at: 1))
-      let identity = (try? store.rejected.batch(batchID, user: user))?.batch.identity
+      let identity = (try? store.tables.rejected.batch(batchID, user: user))?.batch.identity
       if let identity, pending.contains(identity) {
         report("cache_rejected_batches", "\(batchID)", "it is not pending as well")
       }
       return true
     }
-    for number in try store.outcomes.unreadable() {
+    for number in try store.tables.outcomes.unreadable() {
       report("cache_write_outcomes", "\(number)", "it can be decoded")
     }
     try database.forEachRow("SELECT number, identity FROM cache_write_outcomes") { row in
@@ -135,13 +137,13 @@ extension CacheInvariants {
   }
 
   private func checkView(of keys: Set<DocumentKey>, user: MutationQueue.UserRow) throws {
-    let remote = try store.localDocuments.remoteDocuments(for: keys)
-    let pending = try store.queue.pendingBatchIDs(for: keys.sorted(), user: user)
-    let effects = try store.localDocuments.effect(of: pending, on: remote, user: user)
-    let view = try store.localDocuments.overlaid(remote, user: user)
+    let remote = try store.tables.localDocuments.remoteDocuments(for: keys)
+    let pending = try store.tables.queue.pendingBatchIDs(for: keys.sorted(), user: user)
+    let effects = try store.tables.localDocuments.effect(of: pending, on: remote, user: user)
+    let view = try store.tables.localDocuments.overlaid(remote, user: user)
     for key in keys.sorted() {
       if let entry = view[key], entry.document.hasLocalMutations {
-        report(try store.documents.indexes.violations(ofLocal: entry.document, owner: user))
+        report(try store.tables.documents.indexes.violations(ofLocal: entry.document, owner: user))
       }
       guard let expected = effects[key], let actual = view[key], actual.state != .kept else { continue }
       let row = "\(user) \(key.canonicalString)"

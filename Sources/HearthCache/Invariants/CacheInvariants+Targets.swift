@@ -13,7 +13,7 @@ extension CacheInvariants {
     for (number, canonicalID) in rows {
       let name = "\(number)"
       try decoding("cache_targets", name) {
-        guard let targetID = TargetID(exactly: number), let data = try store.targets.targetData(targetID) else {
+        guard let targetID = TargetID(exactly: number), let data = try store.tables.targets.targetData(targetID) else {
           return report("cache_targets", name, "a target id has 32 bits")
         }
         if !data.target.canonicalID.utf8.elementsEqual(canonicalID.utf8) {
@@ -28,8 +28,8 @@ extension CacheInvariants {
   /// A resume token is not ahead of the documents: the backend would not send again what is missing.
   private func checkDocuments(of data: TargetData) throws {
     guard !data.resumeToken.isEmpty else { return }
-    let reader = try store.documents.reader()
-    for key in try store.targets.keys(of: data.targetID).sorted() {
+    let reader = try store.tables.documents.reader()
+    for key in try store.tables.targets.keys(of: data.targetID).sorted() {
       let document = try reader.document(for: key, withFields: false)
       let row = "\(data.targetID) \(key.canonicalString)"
       if document.isUnknown {
@@ -44,14 +44,15 @@ extension CacheInvariants {
   /// Compares the targets in use in memory with their rows. In a shared cache another client may have written those.
   func checkActiveTargets() throws {
     guard !store.isShared, store.reopening == nil else { return }
-    for (targetID, active) in store.state.targets.sorted(by: { $0.key < $1.key }) {
+    for targetID in store.transactions.targets.targetIDs {
+      guard let active = store.transactions.targets[targetID] else { continue }
       try decoding("cache_targets", "\(targetID)") { try check(active, targetID) }
     }
   }
 
-  private func check(_ active: LocalStore.ActiveTarget, _ targetID: TargetID) throws {
+  private func check(_ active: ActiveTarget, _ targetID: TargetID) throws {
     let (row, rule) = ("\(targetID)", "it is as the client has stored it, because a listener uses it")
-    guard var stored = try store.targets.targetData(targetID) else { return report("cache_targets", row, rule) }
+    guard var stored = try store.tables.targets.targetData(targetID) else { return report("cache_targets", row, rule) }
     // Not parts of the row, or written at each use.
     stored.sequenceNumber = active.persisted.sequenceNumber
     stored.wasDropped = active.persisted.wasDropped
@@ -65,11 +66,11 @@ extension CacheInvariants {
 
   /// Eager garbage collection leaves no document that nothing refers to. Pinned queries may keep any.
   func checkUnreferencedDocuments() throws {
-    guard try store.pins.queries().isEmpty else { return }
-    try store.documents.forEach(in: .everything(under: ResourcePath())) { stored in
+    guard try store.tables.pins.queries().isEmpty else { return }
+    try store.tables.documents.forEach(in: .everything(under: ResourcePath())) { stored in
       let key = try stored.key
-      if store.state.viewReferences.contains(key) { return true }
-      if try store.targets.hasTarget(for: key) || store.queue.hasPendingBatch(for: key) { return true }
+      if store.transactions.references.isShown(key) { return true }
+      if try store.tables.targets.hasTarget(for: key) || store.tables.queue.hasPendingBatch(for: key) { return true }
       report("documents", key.canonicalString, "a target, a view or a pending batch refers to it")
       return true
     }

@@ -28,9 +28,9 @@ package final class CacheInvariants {
   }
 
   private func run() throws {
-    violations += try StoreInvariants.violations(in: store.documents)
+    violations += try StoreInvariants.violations(in: store.tables.documents)
     try check(Self.outboxRules + Self.overlayRules + Self.targetRules + Self.keptRules)
-    try check(store.isEager ? [] : Self.useRules)
+    try check(store.transactions.isEager ? [] : Self.useRules)
     let isShared = try database.firstRow("SELECT 1 FROM sqlite_master WHERE name = 'cache_sharing'") { _ in true }
     if isShared != nil { try check(Self.clientRules) }
     try checkBatches()
@@ -38,7 +38,7 @@ package final class CacheInvariants {
     try checkOverlays()
     try checkTargets()
     try checkActiveTargets()
-    if store.isEager { try checkUnreferencedDocuments() }
+    if store.transactions.isEager { try checkUnreferencedDocuments() }
   }
 
   private func check(_ rules: [RowRule]) throws {

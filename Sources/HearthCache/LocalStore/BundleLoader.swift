@@ -121,7 +121,7 @@ package struct BundleLoader {
     self.metadata = metadata
     progress.totalDocuments = metadata.totalDocuments
     progress.totalBytes = metadata.totalBytes
-    guard try localStore.hasBundle(metadata) else { return progress }
+    guard try localStore.bundles.hasBundle(metadata) else { return progress }
     return BundleProgress(
       documentsLoaded: metadata.totalDocuments, totalDocuments: metadata.totalDocuments,
       bytesLoaded: metadata.totalBytes, totalBytes: metadata.totalBytes, state: .success)

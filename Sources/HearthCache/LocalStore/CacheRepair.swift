@@ -69,43 +69,43 @@ struct CacheRepair {
     }
   }
 
-  private let store: LocalStore
+  private let tables: CacheTables
   private let database: Database
   private var report = Report()
 
-  private init(_ store: LocalStore) {
-    self.store = store
-    database = store.database
+  private init(_ tables: CacheTables) {
+    self.tables = tables
+    database = tables.database
   }
 
   /// Inside a transaction.
-  static func run(on store: LocalStore) throws -> Report {
-    var repair = CacheRepair(store)
-    try store.queue.checkIndexOfBatches()
+  static func run(on transactions: CacheTransactions) throws -> Report {
+    var repair = CacheRepair(transactions.tables)
+    try repair.tables.queue.checkIndexOfBatches()
     try repair.repairDocuments()
     try repair.repairTargets()
     try repair.repairTargetDocuments()
     try repair.repairBundles()
     try repair.repairQueue()
     try repair.repairOutcomes()
-    if !store.isEager { try repair.repairUses() }
-    try store.globals.repair()
-    try repair.repairClients()
-    store.state.userRow = nil
+    if !transactions.isEager { try repair.repairUses() }
+    try repair.tables.globals.repair()
+    try repair.repairClients(transactions.sharing)
+    transactions.user.forgetRow()
     return repair.report
   }
 
-  private mutating func repairClients() throws {
-    let repair = ClientRepair(store)
-    guard store.state.membership != nil, try repair.isNeeded() else { return }
+  private mutating func repairClients(_ sharing: ClientSharing) throws {
+    let repair = ClientRepair(sharing)
+    guard sharing.isShared, try repair.isNeeded() else { return }
     report.hasRemovedUsedTargets = try repair.run()
   }
 
   // MARK: Documents and targets
 
   private mutating func repairDocuments() throws {
-    try store.documents.indexes.startOver()
-    let removed = try store.documents.removeDamaged()
+    try tables.documents.indexes.startOver()
+    let removed = try tables.documents.removeDamaged()
     report.removedDocumentCount = removed.count
     guard removed.count > 0 else { return }
     guard removed.areAllKnown else { return try dropTokens("TRUE") }
@@ -132,7 +132,7 @@ struct CacheRepair {
 
   private mutating func repairTargets() throws {
     var damaged: [Int64] = []
-    try store.targets.forEachDamaged { damaged.append($0) }
+    try tables.targets.forEachDamaged { damaged.append($0) }
     for number in damaged {
       try database.update("DELETE FROM cache_target_documents WHERE target_id = ?", .integer(number))
       try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(number))
@@ -185,7 +185,7 @@ struct CacheRepair {
       if let id = try? $0.string(at: 0) { bundles.append(id) }
       return true
     }
-    for id in bundles where (try? store.bundles.createTime(of: id)) == nil {
+    for id in bundles where (try? tables.bundles.createTime(of: id)) == nil {
       try database.update("DELETE FROM bundles WHERE bundle_id = ?", .text(id))
       report.lostBundleCount += 1
     }
@@ -194,11 +194,11 @@ struct CacheRepair {
       if let name = try? $0.string(at: 0) { names.append(name) }
       return true
     }
-    for name in names where (try? store.bundles.query(named: name)) == nil {
+    for name in names where (try? tables.bundles.query(named: name)) == nil {
       try database.update("DELETE FROM named_queries WHERE name = ?", .text(name))
       report.lostNamedQueryCount += 1
     }
-    for number in try store.pins.unreadable() {
+    for number in try tables.pins.unreadable() {
       try database.update("DELETE FROM cache_pinned_queries WHERE pin_id = ?", .integer(number))
       report.lostPinCount += 1
     }
@@ -207,12 +207,12 @@ struct CacheRepair {
   // MARK: The queue and what is derived from it
 
   private mutating func repairQueue() throws {
-    report.removedUserCount = try store.queue.removeUnreadableUsers()
-    (report.setAsideBatches, report.ownerlessBatchCount) = try store.queue.repairOwners()
-    let overlaid = try store.queue.rebuildDocuments()
+    report.removedUserCount = try tables.queue.removeUnreadableUsers()
+    (report.setAsideBatches, report.ownerlessBatchCount) = try tables.queue.repairOwners()
+    let overlaid = try tables.queue.rebuildDocuments()
     try database.update("DELETE FROM cache_overlays")
     for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {
-      _ = try store.localDocuments.recalculate(store.localDocuments.remoteDocuments(for: keys), user: user)
+      _ = try tables.localDocuments.recalculate(tables.localDocuments.remoteDocuments(for: keys), user: user)
     }
   }
 
@@ -233,25 +233,25 @@ struct CacheRepair {
         ON b.user_id = u.user_id AND b.batch_id < \(CountedNumber.limit)
       GROUP BY u.user_id
       """)
-    try store.sentMarks.inheritMarksOfRemovedUsers()
-    if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
-    for id in try store.rejected.unreadable() {
-      try store.queue.setAside(
+    try tables.sentMarks.inheritMarksOfRemovedUsers()
+    if (try? tables.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
+    for id in try tables.rejected.unreadable() {
+      try tables.queue.setAside(
         id, from: "cache_rejected_batches", owner: MutationQueue.unknownUser, reason: RejectedBatchTable.damagedReason)
       report.setAsideRejectedCount += 1
     }
-    for number in try store.outcomes.unreadable() {
+    for number in try tables.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
       report.lostOutcomeCount += 1
     }
-    try store.queue.rebuildReceipts()
+    try tables.queue.rebuildReceipts()
     try database.update("DELETE FROM cache_base_documents WHERE typeof(path) <> 'text'")
     report.lostBaseCount += database.changedRowCount
     for path in try unreadablePaths(in: "cache_base_documents") {
       try database.update("DELETE FROM cache_base_documents WHERE path = CAST(? AS TEXT)", .blob(path))
       report.lostBaseCount += database.changedRowCount
     }
-    report.lostBaseCount += try store.bases.repair()
+    report.lostBaseCount += try tables.bases.repair()
   }
 
   private func repairUses() throws {

@@ -3,25 +3,25 @@ internal import HearthStore
 
 /// Repairs the tables with which clients share a cache. Nothing in them is only there.
 struct ClientRepair {
-  private let store: LocalStore
+  private let sharing: ClientSharing
   private let database: Database
 
   /// Numbers of notices and clients go on this far behind the largest ones that can be read: those that a living client knows are smaller.
   private static let gap: Int64 = 1 << 20
 
-  init(_ store: LocalStore) {
-    self.store = store
-    database = store.database
+  init(_ sharing: ClientSharing) {
+    self.sharing = sharing
+    database = sharing.clients.database
   }
 
   /// Returns whether something that every client reads when it joins cannot be read, or is a number that nothing can be counted from.
   func isNeededToJoin() throws -> Bool {
     try isDamage {
-      _ = try store.clients.sharing(except: 0)
-      _ = try store.clients.backend()
-      _ = try store.clients.clients()
-      _ = try store.clients.lowestSeen()
-      _ = try store.notices.lastNumber()
+      _ = try sharing.clients.sharing(except: 0)
+      _ = try sharing.clients.backend()
+      _ = try sharing.clients.clients()
+      _ = try sharing.clients.lowestSeen()
+      _ = try sharing.notices.lastNumber()
     }
   }
 
@@ -29,9 +29,9 @@ struct ClientRepair {
   func isNeeded() throws -> Bool {
     if try isNeededToJoin() { return true }
     return try isDamage {
-      _ = try store.clients.targets(exceptOf: 0)
-      _ = try store.clients.followedTargets()
-      try store.notices.forEach(after: 0, exceptFrom: 0) { _ in }
+      _ = try sharing.clients.targets(exceptOf: 0)
+      _ = try sharing.clients.followedTargets()
+      try sharing.notices.forEach(after: 0, exceptFrom: 0) { _ in }
     }
   }
 
@@ -54,7 +54,7 @@ struct ClientRepair {
     let lastNotice = try lastNotice() + Self.gap
     let highestClient = try highestClient() + Self.gap
     let lease = try lease()
-    let backend = (try? store.clients.backend()) ?? store.backend
+    let backend = (try? sharing.clients.backend()) ?? sharing.backend
     try database.update("DELETE FROM cache_notices")
     if lease.isNew { try database.update("DELETE FROM cache_followed_targets") }
     try database.update("DELETE FROM cache_sharing")
@@ -70,15 +70,15 @@ struct ClientRepair {
       .integer(Notice.Kind.clients.rawValue))
     try repairRows(seen: lastNotice)
     let hasRemovedTargets = try removeTargets()
-    try store.refreshSharing()
+    try sharing.refresh()
     return hasRemovedTargets
   }
 
   private func lease() throws -> (number: Int64, holder: ClientID, isNew: Bool) {
-    let member = store.state.membership
+    let member = sharing.membership
     if let member, let own = member.leaseNumber, member.holdsLease { return (own, member.client, false) }
-    let number = try sharing("lease_number")
-    if let number, let holder = try sharing("lease_holder") { return (number, holder, false) }
+    let number = try highest("lease_number")
+    if let number, let holder = try highest("lease_holder") { return (number, holder, false) }
     // Whoever holds it finds out, and takes it again.
     return (max(number ?? 0, member?.sharing.leaseNumber ?? 0) + 1, 0, true)
   }
@@ -124,20 +124,20 @@ struct ClientRepair {
   /// The largest number of a notice that a client can have read.
   private func lastNotice() throws -> Int64 {
     let known = try [
-      highest("number", of: "cache_notices"), highest("seen", of: "cache_clients"), sharing("trimmed_through"),
+      highest("number", of: "cache_notices"), highest("seen", of: "cache_clients"), highest("trimmed_through"),
     ]
-    return max(known.compactMap { $0 }.max() ?? 0, store.state.membership?.seen ?? 0)
+    return max(known.compactMap { $0 }.max() ?? 0, sharing.membership?.seen ?? 0)
   }
 
   private func highestClient() throws -> ClientID {
     let known = try [
       highest("client_id", of: "cache_clients"), highest("client_id", of: "cache_client_targets"),
-      sharing("highest_client_id"),
+      highest("highest_client_id"),
     ]
-    return max(known.compactMap { $0 }.max() ?? 0, store.state.membership?.client ?? 0)
+    return max(known.compactMap { $0 }.max() ?? 0, sharing.membership?.client ?? 0)
   }
 
-  private func sharing(_ column: String) throws -> Int64? { try highest(column, of: "cache_sharing") }
+  private func highest(_ column: String) throws -> Int64? { try highest(column, of: "cache_sharing") }
 
   private func highest(_ column: String, of table: String) throws -> Int64? {
     try database.firstRow(

@@ -10,7 +10,7 @@ internal import HearthStore
 ///
 /// A value for one step, which may read a part of the results only (``ResultEdges``).
 struct KeptDocuments {
-  private let store: LocalStore
+  private let tables: CacheTables
   private let pinned: [Query]
   private var allowance: ResultEdges.Allowance
   /// What is known of the results after this step.
@@ -21,11 +21,11 @@ struct KeptDocuments {
   /// - Parameters:
   ///   - edges: What the steps before have found out.
   ///   - allowance: How much of the results may be read.
-  init(in store: LocalStore, _ edges: ResultEdges, within allowance: ResultEdges.Allowance) throws {
-    self.store = store
+  init(in tables: CacheTables, _ edges: ResultEdges, within allowance: ResultEdges.Allowance) throws {
+    self.tables = tables
     self.edges = edges
     self.allowance = allowance
-    pinned = try store.pins.queries()
+    pinned = try tables.pins.queries()
   }
 
   /// Returns whether a pinned query keeps a document.
@@ -34,7 +34,7 @@ struct KeptDocuments {
   mutating func contains(_ key: DocumentKey) throws -> Bool? {
     let holding = pinned.filter { $0.holds(key) }
     guard !holding.isEmpty else { return false }
-    let document = try store.documents.document(for: key)
+    let document = try tables.documents.document(for: key)
     var isKnown = true
     for query in holding where query.matches(document) {
       if query.limit == nil || document.hasCommittedMutations { return true }
@@ -50,7 +50,7 @@ struct KeptDocuments {
 
   private mutating func extent(of query: Query) throws -> ResultEdges.Extent? {
     if let known = extents[query] { return known }
-    let extent = try edges.extent(of: query, in: store, within: &allowance)
+    let extent = try edges.extent(of: query, in: tables, within: &allowance)
     extents[query] = extent
     return extent
   }

@@ -1,11 +1,8 @@
 package import HearthModel
 package import HearthStore
 
+/// Targets, snapshots of the backend and what views show.
 extension LocalStore {
-  /// The snapshot time after which a resume token is written although nothing else has changed: five minutes
-  /// (firebase-ios-sdk local_store.cc, ShouldPersistTargetData).
-  private static let resumeTokenMaxAgeSeconds: Int64 = 300
-
   // MARK: - Targets
 
   /// Finds the target's row, or makes one under a new target id, and counts the target as listened to.
@@ -14,87 +11,16 @@ extension LocalStore {
   ///
   /// - Parameter isWatched: true if the backend is to be asked for it.
   package func allocateTarget(_ target: Target, isWatched: Bool = true) throws -> TargetData {
-    try transaction("Allocate target") {
-      if let active = activeTarget(target) {
-        if isWatched { state.targets[active.data.targetID]?.isWatched = true }
-        try use(active.data.targetID, isWatched: isWatched)
-        return active.data
-      }
-      let data = try row(for: target)
-      if let known = state.targetIDs[target], known != data.targetID {
-        // The row went while the others took this client for dead. ``rejoin(isWatched:)`` gives its targets their new ids.
-        throw StoreError(kind: .unavailable, message: "Target \(known) has no row before the client rejoins its cache.")
-      }
-      try setActive(data)
-      if isWatched { state.targets[data.targetID]?.isWatched = true }
-      try use(data.targetID, isWatched: isWatched)
+    try transactions.run("Allocate target") {
+      let data = try targets.takeIntoUse(target)
+      if isWatched { transactions.targets.setWatched(data.targetID, true) }
+      try sharing.announceUse(of: data.targetID, isWatched: isWatched)
       return data
     }
   }
 
-  /// The target's row, or a new one.
-  func row(for target: Target) throws -> TargetData {
-    if var known = try targets.target(target) {
-      if known.resumeToken.isEmpty { known.wasDropped = try targets.wasDropped(target) }
-      return known
-    }
-    var data = TargetData(
-      target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
-    try targets.insert(data)
-    data.wasDropped = try targets.wasDropped(target)
-    return data
-  }
-
-  /// Takes a target into use as its row has it.
-  ///
-  /// - Throws: if its number is that of another target in use, or it is in use under another number.
-  func setActive(_ data: TargetData) throws {
-    try checkRow(data)
-    if let known = state.targetIDs[data.target], known != data.targetID, state.targets[known] != nil {
-      throw StoreError(kind: .unavailable, message: "Target \(data.targetID) is in use as target \(known).")
-    }
-    state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
-    state.targetIDs[data.target] = data.targetID
-  }
-
-  /// Tells other clients that this one uses a target. One that was taken for dead does so when it rejoins: nobody would ever remove what
-  /// it enters under its former id.
-  private func use(_ target: TargetID, isWatched: Bool) throws {
-    guard let member = state.membership, try clients.contains(member.client) else { return }
-    try clients.use(target, by: member.client, isWatched: isWatched)
-    try tell(.clients)
-  }
-
-  /// The backend need not be asked for the target any more, as far as this client is concerned, which goes on using it.
-  package func stopWatching(_ target: TargetID) throws {
-    guard let member = state.membership else {
-      state.targets[target]?.isWatched = false
-      return
-    }
-    try transaction("Stop watching target") {
-      try clients.stopWatching(target, by: member.client)
-      try tell(.clients)
-    }
-  }
-
-  /// The target has no listener of this client any more, but goes on being used for other clients.
-  package func leaveTarget(_ target: TargetID) throws {
-    guard let member = state.membership else { return }
-    try transaction("Release target") {
-      try clients.stopUsing(target, by: member.client)
-      try tell(.clients)
-    }
-  }
-
-  /// The state of a target, with or without a listener; nil if the cache has no row for it.
-  package func targetData(for target: Target) throws -> TargetData? {
-    try read("Get target data") { try knownTarget(target) }
-  }
-
-  /// True if the cache had a complete result of the target once, which was collected or cleared, as far as that is remembered.
-  package func wasDropped(_ target: Target) throws -> Bool {
-    try read("Look for dropped target") { try targets.wasDropped(target) }
-  }
+  /// Returns whether the target has a listener.
+  package func isActive(_ targetID: TargetID) -> Bool { transactions.targets[targetID] != nil }
 
   /// Ends listening to a target, with its latest resume token written.
   ///
@@ -104,154 +30,89 @@ extension LocalStore {
   ///
   /// - Parameter unconfirmedKeys: documents that its views showed although the target does not hold them; they count as used.
   package func releaseTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey> = []) throws {
-    guard let active = state.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
-    defer {
-      state.targets[targetID] = nil
-      state.targetIDs[active.data.target] = nil
-      state.bundleTargets.remove(targetID)
-      _ = state.viewReferences.removeAll(target: targetID)
+    guard let active = transactions.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
+    defer { targets.forget(targetID) }
+    try transactions.run("Release target", needsLease: isPrimary && isShared) {
+      try sharing.release(targetID)
+      try targets.release(active, unconfirmedKeys: unconfirmedKeys)
     }
-    try transaction("Release target", needsLease: isPrimary && isShared) {
-      if let member = state.membership {
-        try clients.stopUsing(targetID, by: member.client)
-        if isPrimary {
-          try clients.setAgreement(of: targetID, .open)
-          try clients.stopFollowing(targetID)
-        }
-        try tell(.clients)
-      }
-      try touch(state.viewReferences.removeAll(target: targetID).sorted())
-      if isEager, try !pins.contains(active.data.target) {
-        try touch(targets.keys(of: targetID))
-        try targets.remove(targetID)
-      } else {
-        try touch(unconfirmedKeys.sorted())
-        if isPrimary {
-          try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
-        } else {
-          // The rest of the row is the business of the holder of the lease.
-          try targets.setSequenceNumber(sequenceNumber(), of: targetID)
-        }
+  }
+
+  // MARK: - Targets of others
+
+  /// Takes a target that another client uses into use here as well, or reads its row again if it is.
+  ///
+  /// - Returns: Nil if it has no row any more.
+  package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
+    // A former holder of the lease that has not found out yet writes nothing here, and does no harm.
+    try transactions.run("Get target data") {
+      guard let known = try tables.targets.targetData(targetID) else { return nil }
+      return try database.part("Allocate target") {
+        try sharing.noteFollowed(targetID)
+        try transactions.targets.take(known)
+        return known
       }
     }
   }
 
-  /// The documents that the backend has confirmed for a target.
-  package func confirmedKeys(for targetID: TargetID) throws -> Set<DocumentKey> {
-    try read("Remote document keys") { try targets.keys(of: targetID) }
+  /// Lets other clients know that the row of a target must stay as it is when none of them uses it any more.
+  package func followTarget(_ targetID: TargetID) throws {
+    try transactions.run("Follow target") { try sharing.noteFollowed(targetID) }
   }
 
-  /// - Returns: Nil at a secondary client: the holder of the lease writes the rows, so what is in memory is old.
-  private func activeTarget(_ target: Target) -> ActiveTarget? {
-    guard isPrimary else { return nil }
-    return state.targetIDs[target].flatMap { state.targets[$0] }
-  }
+  /// Forgets a target without a word in the file: this client has no view of it any more.
+  package func forgetTarget(_ targetID: TargetID) { transactions.targets.remove(targetID) }
 
-  func knownTarget(_ target: Target) throws -> TargetData? {
-    try activeTarget(target)?.data ?? targets.target(target)
-  }
-
-  /// The target of a query that is to be run, with what is known of its result for the active user.
-  func plannedTarget(of query: Query) throws -> TargetData? {
-    try knownTarget(query.target).map { try Self.planned($0, of: query, for: userRow(), queue) }
-  }
-
-  /// A query's target with what is known of its result for a user; nil for one who has written nothing.
-  ///
-  /// A view counts as free of documents in limbo although the waiting writes of its user keep some of them from being looked up: for
-  /// another user such a result is no beginning, because it leaves those documents out.
-  static func planned(
-    _ data: TargetData, of query: Query, for user: MutationQueue.UserRow?, _ queue: MutationQueue
-  ) throws -> TargetData {
-    let path = query.collectionGroup == nil ? query.path : ResourcePath()
-    guard data.lastLimboFreeSnapshotVersion > .none, try queue.hasPendingBatch(ofOthersThan: user, below: path)
-    else { return data }
-    return data.with(lastLimboFreeSnapshotVersion: .none)
-  }
-
-  // MARK: - Reading
-
-  /// The version of the last snapshot that was applied.
-  package func lastRemoteSnapshotVersion() throws -> SnapshotVersion {
-    try read("Get last remote snapshot version") { try globals.lastRemoteSnapshotVersion() }
-  }
-
-  /// Runs a query on the local view.
-  ///
-  /// - Parameter usePreviousResults: start from the documents that the backend confirmed for the target earlier, where
-  ///   the planner finds that safe.
-  /// - Returns: the matching documents in the order of the query (limit applied), the keys that the backend has
-  ///   confirmed for the target, and how the query was answered.
-  package func run(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: [Document], confirmedKeys: Set<DocumentKey>, execution: QueryExecution)
-  {
-    try read("Execute query") {
-      let data = try usePreviousResults ? plannedTarget(of: query) : knownTarget(query.target)
-      let confirmedKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
-      let previous = usePreviousResults ? data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) } : nil
-      let answer = try run(query, previous: previous)
-      return (answer.documents, confirmedKeys, answer.execution)
+  /// Releases a target that no client uses any more, or fails and leaves it as it is.
+  package func dropTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey>) throws {
+    try transactions.run("Release target", needsLease: true) {
+      if try targets.drop(targetID, unconfirmedKeys: unconfirmedKeys) { try sharing.giveUp(targetID) }
     }
   }
 
-  /// As ``run(_:usePreviousResults:)``, with the documents by key.
-  package func execute(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: DocumentMap, confirmedKeys: Set<DocumentKey>)
-  {
-    let result = try run(query, usePreviousResults: usePreviousResults)
-    let documents = DocumentMap(result.documents.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-    return (documents, result.confirmedKeys)
-  }
-
-  /// Runs a query once on the local view, without a listener.
+  /// Brings the uses that the file has for this client in line with those that it has.
   ///
-  /// - Returns: the matching documents in the order of the query, with its limit applied, and how it was answered.
-  package func read(_ query: Query) throws -> (documents: [Document], execution: QueryExecution) {
-    try read("Execute query") { try answer(query) }
-  }
-
-  /// Adds up what a query gives on the local view.
-  package func aggregate(
-    _ aggregations: [Aggregation], over query: Query
-  ) throws -> (totals: AggregationTotals, execution: QueryExecution) {
-    try read("Execute query") {
-      try executor().aggregate(aggregations, over: query, previous: previousResult(of: query))
+  /// A use that is missing was ended by the holder of the lease, because the backend had refused the target, and the notice of that was
+  /// removed before this client read it. Watched again, it is refused again, and this client hears of it. One that should not be there
+  /// has ended without being stored.
+  ///
+  /// - Parameter uses: The targets that have listeners here, and whether the backend is to be asked for them.
+  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  package func storeTargetUses(_ uses: [TargetID: Bool]) throws -> [TargetID: TargetID] {
+    guard isShared, let stored = try transactions.read("Look for targets", sharing.storedUses) else { return [:] }
+    let active = transactions.targets
+    let wanted = uses.merging(active.loaded.map { ($0, false) }) { isWatched, _ in isWatched }
+    let missing = Set(uses.keys).subtracting(stored.keys).intersection(active.targetIDs)
+    let ended = stored.keys.filter { wanted[$0] == nil }.sorted()
+    let unwatched = stored.filter { $0.value && wanted[$0.key] == false }.keys.sorted()
+    guard !missing.isEmpty || !ended.isEmpty || !unwatched.isEmpty else { return [:] }
+    return try transactions.run("Allocate target") {
+      try sharing.endUses(ended, unwatched: unwatched)
+      let moved = try enter(missing) { uses[$0] ?? false }
+      try sharing.tell(.clients)
+      return moved
     }
   }
 
-  func answer(
-    _ query: Query, clock: (() -> Duration)? = nil
-  ) throws -> (documents: [Document], execution: QueryExecution) {
-    try run(query, previous: previousResult(of: query), clock: clock)
-  }
-
-  private func previousResult(of query: Query) throws -> PreviousResult? {
-    // The keys of a query for all documents are all there are, and the planner does not ask for them.
-    guard !query.matchesAllDocuments, let data = try plannedTarget(of: query) else { return nil }
-    return Self.previousResult(of: data, keys: try targets.keys(of: data.targetID))
-  }
-
-  static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
-    guard data.lastLimboFreeSnapshotVersion > .none else { return nil }
-    return PreviousResult(keys: keys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
-  }
-
-  private func run(
-    _ query: Query, previous: PreviousResult?, clock: (() -> Duration)? = nil
-  ) throws -> (documents: [Document], execution: QueryExecution) {
-    try executor().run(query, previous: previous, clock: clock)
-  }
-
-  private func executor() throws -> QueryExecutor {
-    QueryExecutor(documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
-  }
-
-  /// One document of the local view, `.unknown` if the cache knows nothing of it.
-  package func readDocument(_ key: DocumentKey) throws -> Document {
-    try read("read document") { try localDocuments.document(for: key, user: userRow()) }
+  /// Enters targets in use for this client, each with a row of its own if the former one is gone. Part of a transaction.
+  ///
+  /// - Returns: The targets that have got another row, with that.
+  func enter(_ targetIDs: Set<TargetID>, isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
+    var moved: [TargetID: TargetID] = [:]
+    for former in targetIDs.sorted() {
+      guard let data = try targets.enterAgain(former) else { continue }
+      if data.targetID != former { moved[former] = data.targetID }
+      try sharing.use(data.targetID, isWatched: isWatched(former))
+    }
+    return moved
   }
 
   // MARK: - Snapshots
+
+  /// The version of the last snapshot that was applied.
+  package func lastRemoteSnapshotVersion() throws -> SnapshotVersion {
+    try transactions.read("Get last remote snapshot version") { try tables.globals.lastRemoteSnapshotVersion() }
+  }
 
   /// Applies one consistent snapshot of the backend: documents, target keys, resume tokens and the snapshot version.
   ///
@@ -262,136 +123,30 @@ extension LocalStore {
   /// - Returns: the documents that changed, as the local view now has them.
   package func apply(_ event: RemoteEvent) throws -> DocumentMap {
     event.assertInvariants()
-    return try transaction("Apply remote event", needsLease: true) {
-      let updatedKeys = event.documentUpdates.keys.sorted()
-      for targetID in Set(event.targetChanges.keys).union(event.targetMismatches.keys).sorted() {
-        let change = event.targetChanges[targetID] ?? TargetChange()
-        let added = Self.sorted(change.added, among: updatedKeys)
-        try apply(change, added: added, of: event, to: targetID)
-      }
-      // Before the documents change: an overlay is kept or recalculated by the document that it was calculated on.
-      let owned = try localDocuments.owned(among: updatedKeys)
-      let changed = try applyNewer(event.documentUpdates, keys: updatedKeys) { document in
-        document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
-      }
-      // After the targets: a mark of use looks up which targets hold the document.
-      if isEager {
-        try touch(event.documentUpdates.keys)
-      } else {
-        try touch(event.limboDocumentChanges.union(unlistenedKeys(event)).sorted())
-      }
-      // Never back, also for events without a version: the engine ignores snapshots that are older than this one.
-      if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
-        try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
-      }
-      try tell(ofDocuments: changed.keys)
-      return try localDocuments.remoteDocumentsChanged(changed, from: owned, user: userRow())
+    return try transactions.run("Apply remote event", needsLease: true) {
+      try targets.apply(event) { try sharing.tellOfKeys(of: $0, areComplete: $1) }
     }
   }
 
-  /// Documents of a snapshot that arrived for targets without a listener. Without a note of their use they
-  /// would never be collected.
-  private func unlistenedKeys(_ event: RemoteEvent) -> Set<DocumentKey> {
-    // The usual case: what came is exactly what changed in one target.
-    if event.targetChanges.count == 1, let (targetID, change) = event.targetChanges.first,
-      state.targets[targetID] != nil, change.removed.isEmpty,
-      change.added.count + change.modified.count == event.documentUpdates.count
-    {
-      return []
-    }
-    var keys = Set(event.documentUpdates.keys)
-    for (targetID, change) in event.targetChanges where state.targets[targetID] != nil {
-      keys.subtract(change.added)
-      keys.subtract(change.modified)
-      keys.subtract(change.removed)
-    }
-    return keys
-  }
-
-  /// Keys in their order. What a target gains are mostly documents of the same snapshot, whose order is known: looking
-  /// each up in a set is cheaper than comparing paths.
-  private static func sorted(_ keys: Set<DocumentKey>, among ordered: [DocumentKey]) -> [DocumentKey] {
-    guard keys.count >= ordered.count / 2 else { return keys.sorted() }
-    let found = ordered.filter(keys.contains)
-    return found.count == keys.count ? found : keys.sorted()
-  }
-
-  private func apply(
-    _ change: TargetChange, added: [DocumentKey], of event: RemoteEvent, to targetID: TargetID
-  ) throws {
-    // Without a listener, keys and token must stay as they agree with each other in the row.
-    guard var active = state.targets[targetID] else { return }
-    assert(added.count == change.added.count, "the order of \(added) lacks some of \(change.added)")
-    let removed = change.removed.sorted()
-    for key in removed { try targets.remove(key, from: targetID) }
-    try touch(removed)
-    try add(added, toTarget: targetID)
-
-    let isMismatch = event.targetMismatches[targetID] != nil
-    active.data.sequenceNumber = try sequenceNumber()
-    if isMismatch {
-      active.data = active.data.with(resumeToken: [], snapshotVersion: .none)
-        .with(lastLimboFreeSnapshotVersion: .none)
-    } else if !change.resumeToken.isEmpty {
-      active.data = active.data.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
-    }
-    // After a mismatch the stored token must go. Otherwise an older token is safe, so it is written together with changed
-    // documents or when it is due.
-    if isMismatch || change.changesDocuments || Self.isDue(active) {
-      try targets.update(active.data)
-      active.persisted = active.data
-    }
-    state.targets[targetID] = active
-    guard active.data.target.limit != nil, isMismatch || !added.isEmpty || !removed.isEmpty else { return }
-    try tellOfKeys(of: targetID, areComplete: change.isCurrent && !isMismatch)
-  }
-
-  /// Tells the others that a target with a limit has other documents.
-  private func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
-    guard hasOtherClients else { return }
-    // Nobody is to take the documents for the result before the holder of the lease has said so again.
-    if !areComplete { try clients.setAgreement(of: target, .open) }
-    try tell(.targetState(target))
-  }
-
-  /// Returns whether the row is stale enough to be worth a write of its own.
-  private static func isDue(_ active: ActiveTarget) -> Bool {
-    active.persisted.resumeToken.isEmpty
-      || isDue(active.data.snapshotVersion, since: active.persisted.snapshotVersion)
-      || isDue(active.data.lastLimboFreeSnapshotVersion, since: active.persisted.lastLimboFreeSnapshotVersion)
-  }
-
-  private static func isDue(_ version: SnapshotVersion, since persisted: SnapshotVersion) -> Bool {
-    let (age, overflow) = version.timestamp.seconds.subtractingReportingOverflow(persisted.timestamp.seconds)
-    return overflow || age >= resumeTokenMaxAgeSeconds
-  }
-
-  /// Takes those documents that are newer than the cached ones.
+  /// Takes over a bundle that has been read to its end: all of it or, if the transaction fails, nothing.
   ///
-  /// - Parameters:
-  ///   - keys: those of `updates`, in order.
-  ///   - prepare: completes a document before it is stored.
-  func applyNewer(
-    _ updates: DocumentMap, keys: [DocumentKey], prepare: (inout Document) -> Void = { _ in }
+  /// Documents are applied like changes of the backend, each only if it is newer than the cached one. They belong to one
+  /// artificial target per bundle id, so that garbage collection keeps them until the next start.
+  ///
+  /// A named query's target takes the bundle's documents of that query as its result if its read time is newer than what is
+  /// known, and the backend is not asked for it; then there is no resume token, and the next listen sends the read time
+  /// (firebase-ios-sdk local_store.cc, ApplyBundledDocuments and SaveNamedQuery).
+  ///
+  /// - Returns: the documents that changed, as the local view now has them.
+  package func apply(
+    _ metadata: BundleMetadata, documents: [BundledDocument], queries: [NamedQuery]
   ) throws -> DocumentMap {
-    var changed: DocumentMap = [:]
-    changed.reserveCapacity(updates.count)
-    for key in keys {
-      guard var document = updates[key] else { continue }
-      if document.isMissing && document.version == .none {
-        try documents.remove(key)
-        changed[key] = document
-        continue
+    try transactions.run("Apply bundle documents") {
+      let uses = TargetUses(enter: sharing.useForBundle) { [sharing, transactions] target in
+        try sharing.isShared ? sharing.isWatched(target) : transactions.targets.isWatched(target)
       }
-      prepare(&document)
-      let isNews = try documents.set(document) { known in
-        guard let known else { return true }
-        return document.version > known.version
-          || (document.version == known.version && known.hasCommittedMutations)
-      }
-      if isNews { changed[key] = document }
+      return try bundles.apply(metadata, documents: documents, queries: queries, uses: uses)
     }
-    return changed
   }
 
   /// Takes note of what views show now: which documents they hold, and whether they agree with the backend.
@@ -400,25 +155,65 @@ extension LocalStore {
   package func notifyLocalViewChanges(_ changes: [LocalViewChanges]) throws {
     // A secondary client has nothing to say but what has come out of use: several of them would wait for each other's turn to write.
     if !isPrimary, changes.allSatisfy(\.removedKeys.isEmpty) { return }
-    try transaction("notifyLocalViewChanges", needsLease: isPrimary) {
-      for change in changes {
-        assert(change.addedKeys.isDisjoint(with: change.removedKeys), "a view shows what it no longer shows: \(change)")
-        try touch(change.removedKeys.sorted())
-        guard var active = state.targets[change.targetID] else { continue }
-        if isEager {
-          state.viewReferences.add(change.addedKeys, target: change.targetID)
-          state.viewReferences.remove(change.removedKeys, target: change.targetID)
-        }
-        guard !change.isFromCache, isPrimary else { continue }
-        let version = active.data.snapshotVersion
-        active.data.lastLimboFreeSnapshotVersion = version
-        let persisted = active.persisted.lastLimboFreeSnapshotVersion
-        if version > .none, persisted == .none || Self.isDue(version, since: persisted) {
-          try targets.setLimboFreeVersion(version, of: change.targetID)
-          active.persisted.lastLimboFreeSnapshotVersion = version
-        }
-        state.targets[change.targetID] = active
-      }
+    try transactions.run("notifyLocalViewChanges", needsLease: isPrimary) {
+      for change in changes { try targets.note(change) }
     }
+  }
+
+  // MARK: - Pins
+
+  /// Lets garbage collection spare what the backend has confirmed for a query. Does nothing if it is pinned already.
+  package func pin(_ query: Query) throws {
+    try transactions.run("Pin query", synchronous: .full) { _ = try tables.pins.insert(query) }
+  }
+
+  /// Lets garbage collection treat a query like every other one again. Does nothing if it is not pinned.
+  package func unpin(_ query: Query) throws {
+    try transactions.run("Unpin query", synchronous: .full) { try targets.unpin(query) }
+  }
+
+  /// The pinned queries, in the order in which they were pinned.
+  package func pinnedQueries() throws -> [Query] {
+    try transactions.read("List pinned queries") { try tables.pins.queries() }
+  }
+
+  // MARK: - Indexes
+
+  /// Makes these the indexes of the cache. Those that exist keep their entries, the others are dropped, those that are new
+  /// are filled by ``advanceIndexFill(_:)``. Queries are answered the same before, meanwhile and afterwards.
+  package func setIndexes(_ definitions: [IndexDefinition]) throws {
+    try transactions.run("Set indexes") {
+      try tables.documents.indexes.set(definitions)
+      try sharing.tell(.indexes)
+    }
+  }
+
+  /// Gives all indexes up, declared and automatic ones.
+  package func deleteAllIndexes() throws {
+    try transactions.run("Delete all indexes") {
+      try tables.documents.indexes.dropAll()
+      try sharing.tell(.indexes)
+    }
+  }
+
+  /// Does a bounded part of what is to be done so that all indexes hold all documents, and nothing is left of those that
+  /// were given up. Each part is a transaction, and stands by itself.
+  ///
+  /// - Returns: True if there may be more to do.
+  package func advanceIndexFill(_ limits: IndexTable.FillLimits = .init()) throws -> Bool {
+    try transactions.run("Fill indexes", needsLease: true) { try indexes.advanceFill(limits) }
+  }
+
+  /// Makes the indexes that a query would have been answered faster by, if automatic creation is on and it was worth it.
+  ///
+  /// - Returns: True if there is a new index, which is to be filled.
+  package func considerIndexes(for query: Query, after execution: QueryExecution) throws -> Bool {
+    let missing = try indexes.missing(for: query, after: execution)
+    guard !missing.isEmpty else { return false }
+    try transactions.run("Create indexes") {
+      for definition in missing { try tables.documents.indexes.add(definition, origin: .automatic) }
+      try sharing.tell(.indexes)
+    }
+    return true
   }
 }

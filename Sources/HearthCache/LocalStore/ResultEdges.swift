@@ -46,18 +46,18 @@ struct ResultEdges {
   ///
   /// - Returns: Nil if the allowance was used up before the extent was known. The next call goes on there.
   mutating func extent(
-    of query: Query, in store: LocalStore, within allowance: inout Allowance
+    of query: Query, in tables: CacheTables, within allowance: inout Allowance
   ) throws -> Extent? {
-    guard let limit = query.limit, let target = try store.targets.target(query.target), !target.resumeToken.isEmpty
+    guard let limit = query.limit, let target = try tables.targets.target(query.target), !target.resumeToken.isEmpty
     else { return .nothing }
-    guard try store.targets.keyCount(of: target.targetID, limit: limit) >= limit else { return .everything }
+    guard try tables.targets.keyCount(of: target.targetID, limit: limit) >= limit else { return .everything }
     var reading = readings[query] ?? Reading(targetID: target.targetID, version: target.snapshotVersion)
     if reading.targetID != target.targetID || reading.version != target.snapshotVersion {
       let restartCount = reading.isComplete ? 0 : reading.restartCount + 1
       reading = Reading(targetID: target.targetID, version: target.snapshotVersion, restartCount: restartCount)
     }
     guard reading.restartCount <= Self.restartLimit else { return .everything }
-    try reading.advance(query, in: store, within: &allowance)
+    try reading.advance(query, in: tables, within: &allowance)
     readings[query] = reading
     guard reading.isComplete else { return nil }
     return reading.edge.map { .upTo($0) } ?? .nothing
@@ -66,13 +66,13 @@ struct ResultEdges {
 
 extension ResultEdges.Reading {
   fileprivate mutating func advance(
-    _ query: Query, in store: LocalStore, within allowance: inout ResultEdges.Allowance
+    _ query: Query, in tables: CacheTables, within allowance: inout ResultEdges.Allowance
   ) throws {
     while !isComplete, !allowance.isUsedUp {
       let page = min(allowance.documents, 500)
-      let keys = try store.targets.keys(of: targetID, after: position, limit: page)
+      let keys = try tables.targets.keys(of: targetID, after: position, limit: page)
       for key in keys {
-        let document = try store.documents.document(for: key)
+        let document = try tables.documents.document(for: key)
         position = key
         allowance.documents -= 1
         allowance.bytes -= document.fields.bytes.count

@@ -5,6 +5,8 @@ struct ViewReferences {
   private var keysByTarget: [TargetID: Set<DocumentKey>] = [:]
   private var countByKey: [DocumentKey: Int] = [:]
 
+  var isEmpty: Bool { countByKey.isEmpty }
+
   func contains(_ key: DocumentKey) -> Bool { countByKey[key] != nil }
 
   mutating func add(_ keys: Set<DocumentKey>, target: TargetID) {

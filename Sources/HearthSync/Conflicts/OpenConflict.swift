@@ -140,7 +140,7 @@ struct OpenConflict {
 
   /// The part of the names of copies of a document.
   func copyName(of key: DocumentKey) -> String {
-    guard let name = bases.bases[key]?.copyName, !name.isEmpty else { return LocalStore.copyName(of: batch) }
+    guard let name = bases.bases[key]?.copyName, !name.isEmpty else { return batch.copyName }
     return name
   }
 

@@ -134,7 +134,7 @@ extension SyncEngine {
   ) -> BackgroundQuery? {
     guard let limits = configuration.backgroundQueryLimits else { return nil }
     do {
-      return try localStore.makeBackgroundQuery(
+      return try localStore.queries.makeBackgroundQuery(
         query, aggregations: aggregations, wantsConfirmedKeys: wantsConfirmedKeys, limits: limits,
         connections: limits.connections - backgroundQueries.connections)
     } catch {

@@ -45,7 +45,7 @@ extension SyncEngine {
   // MARK: - Indexes
 
   /// True if the last run of the program has left something to do. If that cannot be read, the step that comes will say so.
-  var hasIndexWork: Bool { (try? localStore.hasIndexWork()) ?? true }
+  var hasIndexWork: Bool { (try? localStore.indexes.hasWork()) ?? true }
 
   /// Makes indexes that the query lacked, where that is switched on. Not having them is no failure.
   func considerIndexes(for query: Query, after execution: QueryExecution) {

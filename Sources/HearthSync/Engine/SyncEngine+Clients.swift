@@ -67,7 +67,7 @@ extension SyncEngine {
   func lowerWaits() {
     do {
       let owner = LocalStore.Owner.user(signedInUser)
-      emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
+      emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
     } catch {
       log(.debug, "The outbox cannot be read: \(error)")
       retryOnce(.synchronizeViews)
@@ -327,7 +327,7 @@ extension SyncEngine {
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
     let gone = try waits.pendingBatches.sorted { $0.key < $1.key }
-      .filter { try !localStore.isPending($0.key, $0.value.identity) }.map(\.key)
+      .filter { try !localStore.outbox.holds($0.key, $0.value.identity) }.map(\.key)
     // An answer may have come between two of these transactions, or its notice could not be read.
     if !gone.isEmpty { try localStore.catchUp() }
     if localStore.hasNews { refreshViews([:]) }
@@ -336,6 +336,6 @@ extension SyncEngine {
       if let wait = waits.pendingBatches[batchID] { try completeMissing(batchID, wait, .outcomeUnknown) }
     }
     let owner = LocalStore.Owner.user(signedInUser)
-    emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
+    emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
   }
 }

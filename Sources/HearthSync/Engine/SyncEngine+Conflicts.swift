@@ -25,13 +25,13 @@ extension SyncEngine {
     guard batch.keepsBases else { return batch }
     let isRefused = conflicts.isRefused(batch.batchID)
     if let guards = batch.guards, !isRefused { return sender.isWriting(any: Set(guards.keys)) ? nil : batch }
-    let bases = try localStore.bases(of: batch)
+    let bases = try localStore.outbox.bases(of: batch)
     // Only their answers bring the versions that this batch is made for.
     if sender.isWriting(any: Set(bases.bases.keys)) { return nil }
     if bases.mustBeCompared || isRefused {
       // A former process may have sent it, so that the backend's documents may be those that it makes.
       let mayBeCommitted = try sender.mayBeCommitted(
-        batch.batchID, lastSent: localStore.lastPendingBatchThatMayBeSent)
+        batch.batchID, lastSent: localStore.outbox.lastBatchThatMayBeSent)
       let conflict = OpenConflict(
         batch, owner: sender.user, bases: bases, mayBeCommitted: mayBeCommitted, stage: .pausing)
       follow(conflicts.compare(conflict, now: now))

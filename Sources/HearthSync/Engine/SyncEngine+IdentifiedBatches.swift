@@ -32,12 +32,12 @@ extension SyncEngine {
   /// - Returns: `.some(nil)` for a batch without an identity; nil if there is no such batch or if it cannot be read.
   private func identity(ofPending batchID: BatchID) -> BatchIdentity?? {
     if let wait = waits.pendingBatches[batchID], wait.identity != nil { return wait.identity }
-    guard let batch = try? localStore.pendingBatch(batchID, of: signedInUser) else { return nil }
+    guard let batch = try? localStore.outbox.batch(batchID, of: signedInUser) else { return nil }
     return .some(batch.identity)
   }
 
   private func identity(ofRejected batchID: BatchID, _ user: String?) -> BatchIdentity?? {
-    guard let rejected = try? localStore.rejectedBatch(batchID, of: user) else { return nil }
+    guard let rejected = try? localStore.outbox.rejectedBatch(batchID, of: user) else { return nil }
     return .some(rejected.batch.identity)
   }
 }

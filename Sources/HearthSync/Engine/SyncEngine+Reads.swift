@@ -22,7 +22,7 @@ extension SyncEngine {
         result = try AggregateResult(aggregations, ofCached: answer.documents, of: aggregated, knowledge)
         execution = answer.execution
       } else {
-        let answer = try localStore.aggregate(aggregations, over: aggregated)
+        let answer = try localStore.queries.aggregate(aggregations, over: aggregated)
         result = AggregateResult(cached: answer.totals, of: query, knowledge)
         execution = answer.execution
       }
@@ -50,7 +50,7 @@ extension SyncEngine {
   private func knowledge(of query: Query) throws -> ResultKnowledge {
     guard let target = try localStore.targetData(for: query.target), !target.resumeToken.isEmpty else {
       var knowledge = ResultKnowledge.none
-      knowledge.wasDropped = try localStore.wasDropped(query.target)
+      knowledge.wasDropped = try localStore.queries.wasDropped(query.target)
       return knowledge
     }
     return ResultKnowledge(

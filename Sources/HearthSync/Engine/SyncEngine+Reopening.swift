@@ -51,7 +51,7 @@ extension SyncEngine {
     for answer in handover.answers { attempt(answer.keepingOutcome) }
     for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
-    where (try? localStore.isPending(batchID, wait.identity)) == false {
+    where (try? localStore.outbox.holds(batchID, wait.identity)) == false {
       let ending: StatusError = handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason)
       do {
         try completeMissing(batchID, wait, ending)
@@ -72,11 +72,11 @@ extension SyncEngine {
   /// - Throws: An error if the file cannot be read. Then the calls go on waiting.
   func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) throws {
     guard let identity = wait.identity else { return emit(waits.complete(batchID, error)) }
-    if case .ended(let outcome) = try localStore.fate(of: identity) {
+    if case .ended(let outcome) = try localStore.outbox.fate(of: identity) {
       return emit(waits.complete(batchID, outcome.error))
     }
     // One without a receipt is kept if it was refused.
-    let next = try localStore.rejectedBatches(after: batchID - 1, limit: 1, of: localStore.user).first
+    let next = try localStore.outbox.rejectedBatches(after: batchID - 1, limit: 1, of: localStore.user).first
     let isRefused = next?.batch.batchID == batchID && next?.batch.identity == identity
     emit(waits.complete(batchID, isRefused ? next?.error : error))
   }
@@ -90,7 +90,7 @@ extension SyncEngine {
     guard !identities.isEmpty else { return }
     let fates: [BatchIdentity: LocalStore.WriteFate]
     do {
-      fates = try localStore.fates(of: identities)
+      fates = try localStore.outbox.fates(of: identities)
     } catch {
       for id in cacheIsBeingReplaced ? held.lookUpFailed() : [] {
         log(.error, "It is not known whether a write was saved: \(error)")

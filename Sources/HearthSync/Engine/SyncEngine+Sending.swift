@@ -10,7 +10,7 @@ extension SyncEngine {
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
     // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
     let inherited =
-      sender.needsInheritedBatch ? try localStore.highestUnacknowledgedBatchID(notAfter: before) ?? 0 : nil
+      sender.needsInheritedBatch ? try localStore.outbox.highestBatchID(notAfter: before) ?? 0 : nil
     sender.reserve(through: reserved, inherited: inherited)
     return true
   }
@@ -127,7 +127,7 @@ extension SyncEngine {
     if isHeld() { storeHeldWrites(attempts: 1) }
     guard !isHeld() else { return emit(.requestFailed(id, .notSaved(writeCount: held.writes.count))) }
     do {
-      let fate = try localStore.fate(of: identity)
+      let fate = try localStore.outbox.fate(of: identity)
       if case .pending(let batchID) = fate { waits.add(write, for: batchID, identity) }
       emit(.answer(id, .fate(fate)))
     } catch {

@@ -84,7 +84,7 @@ extension SyncEngine {
     backgroundQueries.note(changes)
     if event != nil { statusWatch.backendConfirms() }
     let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
-      try localStore.writtenDocuments(among: keys)
+      try localStore.queries.writtenDocuments(among: keys)
     }
     follow(viewActions)
     if let failure { refreshViewsLater(after: failure) }
@@ -102,7 +102,7 @@ extension SyncEngine {
     guard let keys = views.keysOfPossibleGap(of: query) else { return }
     var written: [DocumentKey: WrittenDocument]?
     do {
-      written = try localStore.writtenDocuments(among: keys)
+      written = try localStore.queries.writtenDocuments(among: keys)
       // The view does not show the news yet. When it does, that is decided.
       if localStore.hasNews { written = nil }
     } catch {

@@ -160,7 +160,7 @@ extension SyncEngine {
   func waitForPendingWrites(_ id: RequestID) {
     guard held.writes.isEmpty else { return waits.hold(id) }
     do {
-      if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
+      if let highest = try localStore.outbox.highestBatchID(of: .user(signedInUser)) {
         if !link.canWrite {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
@@ -244,7 +244,7 @@ extension SyncEngine {
       if link.isForbidden(for: .disabledByUser) { refreshRole() }
     case .ended(let rejected, let unanswered):
       statusWatch.outboxChanges()
-      let byteCount = { try? self.localStore.byteCount(of: $0) }
+      let byteCount = { try? self.localStore.outbox.byteCount(of: $0) }
       if let first = unanswered.first, let error, sender.isUndeliverable(first, error, byteCount: byteCount) {
         attempt(.reject(first, error, owner: sender.user))
         sender.answeredElsewhere(first.batchID)
@@ -304,7 +304,7 @@ extension SyncEngine {
     }
     refreshViews(changes)
     let owner = LocalStore.Owner.user(signedInUser)
-    emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
+    emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
   }
 
   /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.

@@ -183,11 +183,11 @@ package final class SyncEngine {
     case .readPendingWrites(let query, let maximum):
       storeWritesBeforeRead()
       answer(id, failure: "The pending writes could not be read from the cache") {
-        .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximum))
+        .pendingWrites(try localStore.outbox.pendingWrites(in: query, maximumDocuments: maximum))
       }
     case .readNamedQuery(let name):
       answer(id, failure: "The named query could not be read from the cache") {
-        .query(try localStore.query(named: name)?.query)
+        .query(try localStore.bundles.query(named: name)?.query)
       }
     case .waitForPendingWrites: waitForPendingWrites(id)
     case .withdraw(let batchID, let evenIfSent, let identity):

@@ -148,7 +148,7 @@ struct QueryComparison {
     guard query.documentKey == nil else { return nil }
     let store = player.cache.store
     let executor = try store.executor()
-    let parts = try store.documents.parts(of: CollectionScope(of: query), count: 3)
+    let parts = try store.tables.documents.parts(of: CollectionScope(of: query), count: 3)
       .map { try executor.scan(query, part: $0) }
     ways.note("parts")
     if let difference = try difference("scan in parts", QueryExecutor.merge(parts, of: query).documents, expected) {
@@ -156,7 +156,7 @@ struct QueryComparison {
     }
     let limits = BackgroundQueryLimits(documentsOnLoop: 0, partsPerScan: 3)
     guard
-      let backgroundQuery = try store.makeBackgroundQuery(
+      let backgroundQuery = try store.queries.makeBackgroundQuery(
         query, wantsConfirmedKeys: true, limits: limits, connections: 4)
     else {
       return nil
@@ -184,6 +184,7 @@ struct QueryComparison {
 extension LocalStore {
   /// The executor for queries of the current user.
   func executor() throws -> QueryExecutor {
-    QueryExecutor(documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
+    let overlays = UserOverlays(table: tables.overlays, user: try transactions.user.row())
+    return QueryExecutor(documents: tables.documents, localMutations: overlays)
   }
 }

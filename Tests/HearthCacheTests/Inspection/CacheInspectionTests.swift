@@ -347,9 +347,9 @@ struct CacheInspectionTests {
     #expect(documents.map(\.key.id) == ["c1", "c9", "c8"])
     let (cache, store) = try InspectedFolder.open(folder.folder)
     defer { cache.close() }
-    let expected = try store.explain(query, clock: { .zero })
+    let expected = try store.queries.explain(query, clock: { .zero })
     #expect(execution == expected)
-    #expect(try folder.read { try $0.indexes() } == store.indexListings())
+    #expect(try folder.read { try $0.indexes() } == store.indexes.listings())
   }
 
   @Test("a result that leaves out what the waiting write of another user is about is no beginning for a query")

@@ -1,33 +1,21 @@
-package import HearthModel
+internal import HearthModel
 internal import HearthStore
 
-extension LocalStore {
-  /// Takes a batch out of the queue that the user does not want any more.
-  ///
-  /// Batches behind it start from what is left: base values of increments are calculated anew. Not behind a batch that may have been
-  /// committed, because the documents of the backend may then hold it and batches behind it.
-  ///
-  /// - Parameters:
-  ///   - identity: that of the batch that is meant, which another one with the number does not have; nil to go by the number alone.
-  ///   - evenIfSent: true for a batch that may have reached the backend. It is not sent again; whether it is committed stays open.
-  /// - Returns: its documents, as the active user's local view has them without it.
-  /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, `CacheError.batchMayBeSent`.
-  package func withdraw(
-    _ batchID: BatchID, _ identity: BatchIdentity? = nil, evenIfSent: Bool, _ error: StatusError,
-    of owner: Owner = .activeUser, at time: Timestamp
-  ) throws -> DocumentMap {
-    // A refusal does not fail the transaction: what that has read of other clients' changes stays read.
-    let result: Result<DocumentMap, CacheError> = try transaction("Withdraw batch", synchronous: .full) {
-      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user),
-        identity == nil || batch.identity == identity
-      else {
-        return .failure(.unknownBatch(batchID, user: name(of: owner)))
-      }
-      let mayBeSent = try batchID <= sentMarks.mark(of: user)
-      guard evenIfSent || !mayBeSent else { return .failure(.batchMayBeSent(batchID)) }
-      return .success(try drop(batch, error, hasEffect: mayBeSent, user: user, at: time))
+/// Batches that leave the outbox without an effect, and what follows for those behind them.
+extension CacheOutbox {
+  /// Part of ``LocalStore/withdraw(_:_:evenIfSent:_:of:at:)``. A refusal is no error of the transaction.
+  func withdraw(
+    _ batchID: BatchID, _ identity: BatchIdentity?, evenIfSent: Bool, _ error: StatusError, of owner: LocalStore.Owner,
+    at time: Timestamp
+  ) throws -> Result<DocumentMap, CacheError> {
+    guard let user = try transactions.user.row(of: owner), let batch = try queue.batch(batchID, user: user),
+      identity == nil || batch.identity == identity
+    else {
+      return .failure(.unknownBatch(batchID, user: transactions.user.name(of: owner)))
     }
-    return try result.get()
+    let mayBeSent = try batchID <= sentMarks.mark(of: user)
+    guard evenIfSent || !mayBeSent else { return .failure(.batchMayBeSent(batchID)) }
+    return .success(try drop(batch, error, hasEffect: mayBeSent, user: user, at: time))
   }
 
   /// Takes a batch out of the queue that the backend has refused or that the user does not want any more.
@@ -39,14 +27,14 @@ extension LocalStore {
   ) throws -> DocumentMap {
     let remote = try localDocuments.remoteDocuments(for: batch.keys)
     try queue.remove(batch, user: user)
-    try touchLeftByBatch(batch.keys.sorted())
-    try leaveBases(of: batch.keys, without: batch.batchID, user: user)
+    try references.touchLeftByBatch(batch.keys.sorted())
+    try bases.leave(batch.keys, without: batch.batchID, user: user)
     try noteOutcome(.failed(error), of: batch, at: time)
-    try tell(.batchAnswered(batch.batchID, user: user, error))
-    try tell(ofDocuments: batch.keys, user: user)
+    try transactions.tell(.batchAnswered(batch.batchID, user: user, error))
+    try transactions.tell(ofDocuments: batch.keys, user: user)
     if !hasEffect { try recalculateBaseValues(of: remote, behind: batch.batchID, user: user) }
     let changes = try localDocuments.recalculate(remote, user: user)
-    let active = try userRow()
+    let active = try transactions.user.row()
     return active == user ? changes : try localDocuments.localView(of: batch.keys, user: active)
   }
 
@@ -93,6 +81,40 @@ extension LocalStore {
       guard var entry = view[key] else { continue }
       entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
       view[key] = entry
+    }
+  }
+
+  // MARK: - Unreadable batches
+
+  /// Takes the batches that cannot be read out of the queues of all users and keeps their bytes. Reads all queues.
+  func setAsideUnreadableBatches() throws -> (batches: [UnreadableBatch], changes: DocumentMap) {
+    let batches = try queue.unreadableBatches()
+    var changes: DocumentMap = [:]
+    for batch in batches { try queue.setAside(batch) }
+    for (user, batches) in Dictionary(grouping: batches, by: \.user).sorted(by: { $0.key < $1.key }) {
+      let keys = batches.reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
+      try references.touchLeftByBatch(keys.sorted())
+      for batch in batches { try bases.leave(Set(batch.keys), without: batch.batchID, user: user) }
+      let view = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
+      try transactions.tell(ofDocuments: keys, user: user)
+      for batch in batches {
+        try transactions.tell(
+          .batchAnswered(batch.batchID, user: user, StatusError(code: .dataLoss, message: batch.reason)))
+      }
+      if try user == transactions.user.row() { changes = view }
+    }
+    return (batches, changes)
+  }
+
+  /// Puts batches that were set aside and can be read again back into their queues.
+  func retryUnreadableBatches() throws {
+    for (batch, user) in try queue.readableAgain() {
+      try queue.database.update("DELETE FROM cache_unreadable_batches WHERE batch_id = ?", .integer(batch.batchID))
+      // A lost write of a page brings back what was answered before.
+      if let identity = batch.identity, try outcomes.outcome(of: identity) != nil { continue }
+      try queue.insert(batch, user: user)
+      try references.touchEnteredByBatch(batch.keys)
+      _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: batch.keys), user: user)
     }
   }
 }

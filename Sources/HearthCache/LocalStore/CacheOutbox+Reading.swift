@@ -1,29 +1,59 @@
 package import HearthModel
 internal import HearthStore
 
-extension LocalStore {
-  /// A part of an outbox that is read in one step.
-  package struct OutboxPage: Equatable, Sendable {
-    package var batches: [MutationBatch]
-    /// True if nothing is left behind it.
-    package var isLast: Bool
-
-    package init(batches: [MutationBatch], isLast: Bool) {
-      self.batches = batches
-      self.isLast = isLast
+/// Reading the batches that wait.
+extension CacheOutbox {
+  /// The first batch of the current user behind `batchID` (-1 for the first of all).
+  package func nextBatch(after batchID: BatchID) throws -> MutationBatch? {
+    try transactions.read("Get next mutation batch") {
+      guard let user = try transactions.user.row() else { return nil }
+      return try queue.batch(after: batchID, user: user)
     }
   }
 
-  /// The size of the part of an outbox that one step reads.
-  package struct OutboxPageLimits: Sendable {
-    package var batchCount: Int
-    /// Reached by the batch that exceeds it, so that a page is never empty before the end.
-    package var byteCount: Int
-
-    package init(batchCount: Int = 250, byteCount: Int = 256 << 10) {
-      self.batchCount = batchCount
-      self.byteCount = byteCount
+  /// The last batch of the owner's outbox, among those up to `limit`; nil if there is none.
+  package func highestBatchID(notAfter limit: BatchID = .max, of owner: LocalStore.Owner = .activeUser) throws
+    -> BatchID?
+  {
+    try transactions.read("Get highest unacknowledged batch id") {
+      guard let user = try transactions.user.row(of: owner) else { return nil }
+      return try queue.highestBatchID(user: user, notAfter: limit)
     }
+  }
+
+  /// The owner's outbox in order: at most `limit` batches behind `batchID`.
+  package func batches(
+    after batchID: BatchID = -1, limit: Int = .max, of owner: LocalStore.Owner = .activeUser
+  ) throws -> [MutationBatch] {
+    try transactions.read("List pending batches") {
+      guard let user = try transactions.user.row(of: owner) else { return [] }
+      return try queue.batches(after: batchID, limit: Int64(limit), user: user)
+    }
+  }
+
+  /// The number of batches in the outbox of a user.
+  package func batchCount(of user: String?) throws -> Int {
+    try transactions.read("Count pending batches") { try queue.row(of: user).map(queue.batchCount(user:)) ?? 0 }
+  }
+
+  /// The size of a batch in the outbox; nil if it has left it.
+  package func byteCount(of batchID: BatchID) throws -> Int? {
+    try transactions.read("Look for batch") { try queue.byteCount(of: batchID) }
+  }
+
+  /// Returns whether a batch, of any user, still waits for an answer.
+  package func holds(_ batchID: BatchID, _ identity: BatchIdentity?) throws -> Bool {
+    try transactions.read("Look for batch") { try queue.holds(batchID, identity) }
+  }
+
+  /// A waiting batch of a user; nil if the outbox does not hold it.
+  package func batch(_ batchID: BatchID, of user: String?) throws -> MutationBatch? {
+    try transactions.read("Look for batch") { try queue.row(of: user).flatMap { try queue.batch(batchID, user: $0) } }
+  }
+
+  /// True if batches that were set aside can be read now: the release that could not may have been an older one than that which wrote them.
+  func hasReadableBatchesAgain() throws -> Bool {
+    try transactions.read("Look at unreadable batches") { try !queue.readableAgain().isEmpty }
   }
 
   /// The next part of a user's outbox, in order.
@@ -33,27 +63,25 @@ extension LocalStore {
   ///   - last: the last batch that is wanted.
   ///   - user: nil when no user is signed in.
   /// - Throws: `CacheError.unreadableBatch`, `StoreError`.
-  package func outboxPage(
-    after batchID: BatchID, through last: BatchID, of user: String?, _ limits: OutboxPageLimits = .init()
-  ) throws -> OutboxPage {
-    try read("List pending batches") {
-      guard let row = try queue.row(of: user) else { return OutboxPage(batches: [], isLast: true) }
+  package func page(
+    after batchID: BatchID, through last: BatchID, of user: String?, _ limits: LocalStore.OutboxPageLimits = .init()
+  ) throws -> LocalStore.OutboxPage {
+    try transactions.read("List pending batches") {
+      guard let row = try queue.row(of: user) else { return LocalStore.OutboxPage(batches: [], isLast: true) }
       let count = try queue.batchCount(after: batchID, through: last, within: limits, user: row)
       let batches = try queue.batches(after: batchID, limit: Int64(count), user: row)
-      return OutboxPage(batches: batches, isLast: batches.last.map { $0.batchID >= last } ?? true)
+      return LocalStore.OutboxPage(batches: batches, isLast: batches.last.map { $0.batchID >= last } ?? true)
     }
   }
-}
 
-extension LocalStore {
   /// The parts of the user's pending batches for each document in a query's collections that has any, in the order of the batches.
   ///
   /// - Returns: Nil if there are more documents than `maximumDocuments`; then no batch is read.
   package func pendingWrites(
     in query: Query, maximumDocuments: Int
   ) throws -> [DocumentKey: [MutationBatch]]? {
-    try read("Read pending writes of a query") {
-      guard let user = try userRow() else { return [:] }
+    try transactions.read("Read pending writes of a query") {
+      guard let user = try transactions.user.row() else { return [:] }
       let keys = try queue.pendingKeys(shownBy: query, user: user)
       guard keys.count <= maximumDocuments else { return nil }
       var writes: [DocumentKey: [MutationBatch]] = [:]
@@ -64,6 +92,19 @@ extension LocalStore {
       }
       return writes
     }
+  }
+
+  /// The documents for which some users have pending batches, among those that queries can show; all of them if that is nil.
+  func pendingKeys(of users: [MutationQueue.UserRow?], shownBy queries: [Query]?) throws -> Set<DocumentKey> {
+    var keys: Set<DocumentKey> = []
+    for case let user? in users {
+      guard let queries else {
+        keys.formUnion(try queue.pendingKeys(shownBy: nil, user: user))
+        continue
+      }
+      for query in queries { keys.formUnion(try queue.pendingKeys(shownBy: query, user: user)) }
+    }
+    return keys
   }
 }
 

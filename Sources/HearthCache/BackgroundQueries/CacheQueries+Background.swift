@@ -18,10 +18,7 @@ package struct BackgroundQueryLimits: Sendable {
   }
 }
 
-extension LocalStore {
-  /// Returns whether the target has a listener.
-  package func isActive(_ targetID: TargetID) -> Bool { state.targets[targetID] != nil }
-
+extension CacheQueries {
   /// Takes a query that is expected to touch many documents away from the loop, on the state that the cache has now.
   ///
   /// - Parameters:
@@ -36,7 +33,9 @@ extension LocalStore {
     _ query: Query, aggregations: [Aggregation] = [], wantsConfirmedKeys: Bool, limits: BackgroundQueryLimits,
     connections: Int
   ) throws -> BackgroundQuery? {
-    guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
+    guard case .file = transactions.tables.database.location, connections > 0, limits.partsPerScan > 0 else {
+      return nil
+    }
     if query.documentAtPath != nil { return nil }
     // No other client may write between two snapshots.
     let body = { [self] () throws -> BackgroundQuery? in
@@ -58,10 +57,12 @@ extension LocalStore {
         steps = keys + parts.map { .scan($0) }
       }
       return BackgroundQuery(
-        query: query, aggregations: aggregations, databaseID: databaseID, user: try userRow(),
-        steps: try steps.map { ($0, try PinnedSnapshot(of: self.database)) })
+        query: query, aggregations: aggregations, databaseID: transactions.tables.databaseID,
+        user: try transactions.user.row(),
+        steps: try steps.map { ($0, try PinnedSnapshot(of: self.transactions.tables.database)) })
     }
-    return try isShared ? transaction("Begin background query", body) : read("Begin background query", body)
+    return try transactions.sharing.isShared
+      ? transactions.run("Begin background query", body) : transactions.read("Begin background query", body)
   }
 
   /// Returns whether starting from the previous result of a target surely touches few documents.

@@ -1,0 +1,90 @@
+internal import HearthModel
+internal import HearthStore
+
+/// What becomes of waiting writes whose documents others have changed.
+extension CacheOutbox {
+  /// Part of ``LocalStore/resolveConflict(_:_:of:at:)``.
+  func resolveConflict(
+    _ conflicting: MutationBatch, _ outcome: LocalStore.ConflictOutcome, of owner: LocalStore.Owner, at time: Timestamp
+  ) throws -> DocumentMap {
+    let (batch, user) = try pending(conflicting, owner)
+    let (news, owned) = try takeOver(outcome.remote)
+    try bases.rebase(batch, outcome, user: user)
+    try replace(batch, by: outcome, user: user, at: time)
+    let written = batch.keys.union(outcome.mutations.map(\.key))
+    let remote = try localDocuments.remoteDocuments(for: written)
+    try recalculateBaseValues(of: remote, behind: batch.batchID, user: user)
+    let local = try localDocuments.recalculate(remote, user: user)
+    try transactions.tell(ofDocuments: written, user: user)
+    try transactions.tell(.outbox)
+    // Other users' overlays, and documents of which only the backend's state has changed.
+    let active = try transactions.user.row()
+    let others = LocalDocuments.Owned(keys: owned.keys.filter { $0.key != user }, before: owned.before)
+    var changes = try localDocuments.remoteDocumentsChanged(news, from: others, user: active)
+    try transactions.tell(ofDocuments: news.keys)
+    if active == user { return changes.merging(local) { _, new in new } }
+    changes.merge(try localDocuments.localView(of: written, user: active)) { _, new in new }
+    return changes
+  }
+
+  /// The batch in the queue that was compared: another process may have taken it back or given it other mutations meanwhile.
+  func pending(
+    _ conflicting: MutationBatch, _ owner: LocalStore.Owner
+  ) throws -> (batch: MutationBatch, user: MutationQueue.UserRow) {
+    guard let user = try transactions.user.row(of: owner), let batch = try queue.batch(conflicting.batchID, user: user),
+      batch.mutations == conflicting.mutations
+    else {
+      throw CacheError.unknownBatch(conflicting.batchID, user: transactions.user.name(of: owner))
+    }
+    return (batch, user)
+  }
+
+  /// Stores documents of the backend that are newer than those of the cache.
+  private func takeOver(_ remote: DocumentMap) throws -> (changed: DocumentMap, owned: LocalDocuments.Owned) {
+    let owned = try localDocuments.owned(among: remote.keys.sorted())
+    let stored = try localDocuments.remoteDocuments(for: Set(remote.keys))
+    let news = remote.filter { key, document in
+      guard let known = stored[key] else { return false }
+      return known.isUnknown || known.version < document.version
+    }
+    for (_, document) in news.sorted(by: { $0.key < $1.key }) { try documents.set(document) }
+    try references.touch(news.keys.sorted())
+    return (news, owned)
+  }
+
+  private func replace(
+    _ batch: MutationBatch, by outcome: LocalStore.ConflictOutcome, user: MutationQueue.UserRow, at time: Timestamp
+  ) throws {
+    try queue.remove(batch, user: user)
+    if outcome.mutations.isEmpty {
+      let ending = outcome.ending.map { WriteOutcome.failed($0) }
+      let version = outcome.remote.values.map(\.version).max() ?? .none
+      try noteOutcome(ending ?? .committed(version, []), of: batch, at: time)
+      try transactions.tell(.batchAnswered(batch.batchID, user: user, outcome.ending))
+      try references.touchLeftByBatch(batch.keys.sorted())
+      return try bases.leave(batch.keys, without: batch.batchID, user: user)
+    }
+    var resolved = batch
+    resolved.mutations = outcome.mutations
+    resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
+    // Its documents were compared with the backend's, so that it is made for these now.
+    resolved.guards = nil
+    let view = try view(
+      of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)
+    resolved.baseMutations = try baseMutations(of: outcome.mutations, in: view)
+    try queue.insert(resolved, user: user)
+    let left = batch.keys.subtracting(resolved.keys)
+    try references.touchLeftByBatch(left.sorted())
+    try bases.leave(left, without: batch.batchID, user: user)
+    try references.touchEnteredByBatch(resolved.keys)
+  }
+
+  /// Part of ``LocalStore/keepGuards(of:)``.
+  func keepGuards(of batch: MutationBatch) throws {
+    guard let user = try transactions.user.row(), var stored = try queue.batch(after: batch.batchID - 1, user: user),
+      stored.batchID == batch.batchID, stored.mutations == batch.mutations
+    else { return }
+    stored.guards = batch.guards
+    try queue.replace(stored)
+  }
+}

@@ -1,0 +1,35 @@
+internal import HearthModel
+internal import HearthStore
+
+/// What this client knows of its role and of the others, without a look at the file.
+extension ClientSharing {
+  /// True if this client may do what only the holder of the lease may, as far as it knows.
+  var isPrimary: Bool { membership.map { $0.leaseNumber != nil } ?? true }
+
+  /// The online state that the last holder of the lease has told; unknown if it has left the cache.
+  var onlineState: OnlineState { membership?.sharing.onlineState ?? .unknown }
+
+  /// True if the file says that nobody holds the lease.
+  var leaseIsFree: Bool { membership?.sharing.leaseHolder == 0 }
+
+  /// True if this client takes itself for the holder of the lease and the file says otherwise.
+  var leaseIsLost: Bool {
+    guard let member = membership, member.leaseNumber != nil else { return false }
+    return !member.holdsLease
+  }
+
+  /// True if the lease is free and was left to another client, which had better take it.
+  var leaseIsLeftToOther: Bool {
+    guard leaseIsFree, let member = membership else { return false }
+    return member.sharing.leaseHeir != 0 && member.sharing.leaseHeir != member.client
+  }
+
+  /// True if something was gathered that was not taken yet.
+  var hasNews: Bool { membership.map { !$0.news.isEmpty } ?? false }
+
+  /// True if it was gathered, and not taken, that clients came or went or want other targets.
+  var hasNewsOfClients: Bool { membership?.news.concernsClients ?? false }
+
+  /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
+  var mayMissBatches: Bool { membership.map { $0.failure != nil || $0.news.hasNewBatches } ?? false }
+}

@@ -1,0 +1,181 @@
+package import HearthModel
+internal import HearthStore
+
+/// What waiting writes were made for, and what becomes of that when the writes before them leave the outbox.
+///
+/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are made by batches with
+/// ``HearthModel/MutationBatch/keepsBases`` and brought up to date by every batch of their documents, because rules may come and go while
+/// writes wait. Its methods run inside a transaction.
+final class WriteBases {
+  private let table: BaseDocumentTable
+  private let queue: MutationQueue
+  private let documents: DocumentStore
+  /// The documents whose pending writes keep what they were made for.
+  var rules = ConflictRules()
+
+  init(in tables: CacheTables) {
+    table = tables.bases
+    queue = tables.queue
+    documents = tables.documents
+  }
+
+  /// Returns true if a rule names one of the documents.
+  func areKept(by mutations: [Mutation]) -> Bool {
+    !rules.isEmpty && mutations.contains { rules.policy(for: $0.key) != nil }
+  }
+
+  /// Keeps what a new batch is made for, before it is in the queue.
+  ///
+  /// - Parameters:
+  ///   - view: The batch's documents as its owner's local view has them.
+  ///   - isDelayed: True if the write has waited for the file, so that its author has seen an earlier view.
+  /// - Returns: the conditions under which it is to be sent; nil if that depends on the batches before it or on documents that the backend
+  ///   has to be asked for.
+  func keep(
+    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], isDelayed: Bool,
+    user: MutationQueue.UserRow
+  ) throws -> [DocumentKey: Precondition]? {
+    var known: [DocumentKey: BaseDocument] = [:]
+    var areAllKnown = true
+    for key in Set(mutations.map(\.key)).sorted() where rules.policy(for: key) != nil {
+      let pending = try queue.firstPendingBatchIDs(2, for: key, user: user)
+      guard let first = pending.first else {
+        let base = BaseDocument(remote[key] ?? .unknown(key))
+        try table.set(base, of: key, user: user)
+        known[key] = base
+        if base.mustBeCompared { areAllKnown = false }
+        continue
+      }
+      // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
+      try table.insertIfMissing(.unknown(key), user: user)
+      if pending.count == 1, !isDelayed, let seen = view[key]?.document {
+        try noteView(seen, behind: first, user: user)
+      } else if remote[key]?.isUnknown ?? true {
+        try noteIncompleteView(of: key, user: user)
+      }
+      areAllKnown = false
+    }
+    return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
+  }
+
+  /// Notes what the second batch of a document is made for, if that is not what the first one makes of its base: the cache has lost the
+  /// document, others have changed it since, or a conflict has made another one of the first.
+  private func noteView(_ seen: Document, behind first: BatchID, user: MutationQueue.UserRow) throws {
+    guard var base = try table.base(of: seen.key, user: user), base.document.isFound || base.document.isMissing else {
+      return
+    }
+    var made = base.document
+    _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
+    let next = made.isFound == seen.isFound && made.hasSameContents(as: seen) ? nil : seen
+    guard base.next != next else { return }
+    base.next = next
+    try table.set(base, of: seen.key, user: user)
+  }
+
+  /// Notes that a further batch of a document is made for a view without the document that the waiting ones change a part of: the cache has
+  /// lost it, by damage or by a salvage, and only their base is left. What they make of it has to be compared with the next batch.
+  private func noteIncompleteView(of key: DocumentKey, user: MutationQueue.UserRow) throws {
+    guard var base = try table.base(of: key, user: user), base.document.isFound, base.next == nil else { return }
+    for batchID in try queue.pendingBatchIDs(for: [key], user: user)[key] ?? [] {
+      let mutations = try readableBatch(batchID, user: user)?.mutations ?? []
+      // The view shows all of what these make.
+      if mutations.contains(where: { $0.key == key && $0.replacesDocument }) { return }
+    }
+    base.next = .unknown(key)
+    try table.set(base, of: key, user: user)
+  }
+
+  /// Nil for one that cannot be read: it leaves the queue when it is to be sent, and keeps no write from being stored.
+  private func readableBatch(_ batchID: BatchID, user: MutationQueue.UserRow) throws -> MutationBatch? {
+    do {
+      return try queue.batch(batchID, user: user)
+    } catch CacheError.unreadableBatch {
+      return nil
+    }
+  }
+
+  /// Brings bases up to date after a batch was committed: the next one was made for what it has made.
+  func advance(
+    _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
+  ) throws {
+    guard try batch.keepsBases || !table.isEmpty else { return }
+    for key in batch.keys.sorted() {
+      try advanceBase(of: key, without: batch.batchID, user: user) { base in
+        guard let part = parts[key] else { return }
+        var document = base.document
+        try part.batch.applyToRemoteDocument(&document, result: part)
+        document.mutationState = .synced
+        base.document = document
+      }
+    }
+  }
+
+  /// Brings bases up to date after a batch has left the queue without an effect.
+  func leave(_ keys: Set<DocumentKey>, without batchID: BatchID, user: MutationQueue.UserRow) throws {
+    guard try !table.isEmpty else { return }
+    for key in keys.sorted() { try advanceBase(of: key, without: batchID, user: user) { _ in } }
+  }
+
+  private func advanceBase(
+    of key: DocumentKey, without batchID: BatchID, user: MutationQueue.UserRow,
+    _ change: (inout BaseDocument) throws -> Void
+  ) throws {
+    let pending = try queue.pendingBatchIDs(for: [key], user: user)[key] ?? []
+    guard let first = pending.first else { return try table.remove(key, user: user) }
+    guard var base = try table.base(of: key, user: user) else { return }
+    if first < batchID {
+      // The oldest one is still there, with its base. If it has become the only one, nothing is made for what it was.
+      guard base.next != nil, pending.count == 1 else { return }
+      base.next = nil
+    } else if let next = base.next {
+      base = BaseDocument(next, isOutdated: true, copyName: base.copyName)
+    } else {
+      try change(&base)
+    }
+    try table.set(base, of: key, user: user)
+  }
+
+  /// The bases of a batch; see ``CacheOutbox/bases(of:)``.
+  func bases(of batch: MutationBatch, user: MutationQueue.UserRow) throws -> LocalStore.BatchBases {
+    var found: [DocumentKey: BaseDocument] = [:]
+    for key in batch.keys where rules.policy(for: key) != nil || batch.guards?[key] != nil {
+      found[key] = try table.base(of: key, user: user) ?? BaseDocument(.unknown(key))
+    }
+    return LocalStore.BatchBases(bases: found)
+  }
+
+  /// Keeps what the mutations that take the place of a batch are made for, and the batches behind it.
+  func rebase(_ batch: MutationBatch, _ outcome: LocalStore.ConflictOutcome, user: MutationQueue.UserRow) throws {
+    let parts = batch.parts
+    let newParts = Dictionary(grouping: outcome.mutations, by: \.key)
+    for (key, compared) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
+      guard let remote = outcome.remote[key] else { continue }
+      // As it is now: while the backend or a person was asked, writes behind this one may have been made or cancelled.
+      let former = try table.base(of: key, user: user) ?? compared
+      var base = BaseDocument(remote, copyName: former.copyName)
+      if base.copyName.isEmpty { base.copyName = batch.copyName }
+      // What the write behind this one was made for: the document as the local view showed it.
+      var expected = former.next ?? former.document
+      if former.next == nil { _ = try parts[key]?.applyToLocalView(&expected, mutatedFields: .empty) }
+      let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
+      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
+      try table.set(base, of: key, user: user)
+    }
+    for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {
+      guard rules.policy(for: key) != nil else { continue }
+      let known = try documents.document(for: key)
+      // A copy has a name that nobody else gives, so it is there only if an earlier part of the same edit has made it.
+      let isNew = outcome.copies.contains(key) && !known.isFound
+      try table.insertIfMissing(isNew ? .missing(key, version: .none) : known, user: user)
+    }
+  }
+}
+
+extension MutationBatch {
+  /// The name of copies of documents that the batch has written: eight hexadecimal digits, the same each time.
+  package var copyName: String {
+    let number = identity.map { UInt32(truncatingIfNeeded: $0.low) } ?? UInt32(truncatingIfNeeded: batchID)
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+}
