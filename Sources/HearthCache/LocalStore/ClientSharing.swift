@@ -331,9 +331,6 @@ final class ClientSharing {
     guard let member = membership else { return }
     assert(locks != nil, "client \(member.client) shares a cache without locks")
     assert(member.client > 0, "\(member.client) is no number of a client")
-    assert(
-      member.storedSeen <= member.seen,
-      "the row says that notices up to \(member.storedSeen) were read, but only those up to \(member.seen) were")
     assert((0...63).contains(member.futileTurns), "\(member.futileTurns) futile turns were counted")
   }
 }

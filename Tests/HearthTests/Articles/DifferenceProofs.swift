@@ -329,6 +329,12 @@ struct DifferenceProof {
         "a listener that resumes from an earlier result sees the bundle's documents, however old they are"
       )),
     DifferenceProof(
+      "A bundle holds the result of a query that the backend is asked for at that moment",
+      (
+        "HearthSyncTests/BundleScenarioTests",
+        "a query that the backend is asked for keeps the result that it was asked with, and shows a bundle's documents"
+      )),
+    DifferenceProof(
       "A bundle is malformed",
       ("HearthTests/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
     DifferenceProof(
