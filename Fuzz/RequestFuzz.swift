@@ -56,6 +56,7 @@ private final class RequestFuzz: Sendable {
   static let databaseID = DatabaseID(projectID: "p")
 
   private let database: HostedDatabase
+  private var session: Session { Session(database, of: .owner, accessGuard: OpenAccess()) }
 
   private init() {
     let logger = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
@@ -102,8 +103,8 @@ private final class RequestFuzz: Sendable {
       _ = try await database.storage.aggregate(aggregations, over: query, skipping: 0, at: nil)
     case .commit:
       let request = try Google_Firestore_V1_CommitRequest(serializedBytes: data)
-      let mutations = try await database.checkedMutations(of: request.writes)
-      _ = try await database.commit(mutations, endingTransaction: [UInt8](request.transaction))
+      let mutations = try await session.checkedMutations(of: request.writes)
+      _ = try await session.commit(mutations, endingTransaction: [UInt8](request.transaction))
       _ = try await database.storage.documents(for: mutations.map(\.key), at: nil)
       // Nothing is kept, so that a long run does not fill the memory.
       _ = try await database.storage.commit(CommitRequest(mutations: mutations.map { .delete($0.key) }))
@@ -112,8 +113,8 @@ private final class RequestFuzz: Sendable {
       let feed = database.storage.feed
       let subscriber = feed.subscribe {}
       defer { feed.unsubscribe(subscriber) }
-      var session = ListenSession(database: database, subscriber: subscriber) { _ in }
-      try await session.handle(request)
+      var listening = ListenSession(database: session, subscriber: subscriber) { _ in }
+      try await listening.handle(request)
     case .names:
       let text = String(decoding: data, as: UTF8.self)
       _ = try? ResourceName.database(text, at: "database")
