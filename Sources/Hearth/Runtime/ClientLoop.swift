@@ -71,7 +71,6 @@ final class ClientLoop {
   /// The time until which the cache is not given back, because that was in vain.
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()
-  private let start = ContinuousClock.now
 
   /// - Parameter queue: The serial queue on which everything of the client runs.
   init(_ configuration: ClientConfiguration, on queue: DispatchQueue) {
@@ -348,7 +347,7 @@ final class ClientLoop {
     while case .running(let client) = state, let cause = client.reopening {
       HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
-      let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: ContinuousClock.now - start)
+      let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: .now)
       if let obstacle = remainder.obstacle {
         abandon(remainder, after: obstacle)
       } else if isWorthwhile {

@@ -6,14 +6,14 @@ struct RepairLimit {
   private static let count = 20
   private static let period = Duration.seconds(3600)
 
-  /// Monotonic times of the last repairs, in order.
-  private var times: [Duration] = []
+  /// The times of the last repairs, in order.
+  private var times: [ContinuousClock.Instant] = []
 
   /// Counts a repair.
   ///
   /// - Returns: False if there were too many within the last hour.
-  mutating func allowsRepair(at now: Duration) -> Bool {
-    times.removeAll { now - $0 >= Self.period }
+  mutating func allowsRepair(at now: ContinuousClock.Instant) -> Bool {
+    times.removeAll { $0.duration(to: now) >= Self.period }
     times.append(now)
     return times.count < Self.count
   }

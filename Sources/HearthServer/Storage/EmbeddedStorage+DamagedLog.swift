@@ -16,16 +16,29 @@ extension EmbeddedStorage {
     let copy = path + "-log-check"
     try? FileManager.default.removeItem(atPath: copy)
     defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) } }
-    try log.copyDatabase(to: copy, includesUnfinished: false)
+    do {
+      try log.copyDatabase(to: copy, includesUnfinished: false)
+    } catch {
+      throw StoreError(
+        kind: error.kind,
+        message: """
+          \(log.reason). To find out if commits of clients are among them, the database is copied: \(error.message) Make room for the copy; \
+          \(wayOut(path)).
+          """)
+    }
     guard let complete = newestVersion(in: copy), let known = newestVersion(in: path) else { return }
     // Pages of the log that are older than those of the file would make a mixture of states.
     guard log.isInFile || complete > known else { return }
     throw StoreError(
       kind: .corrupt,
       message: """
-        \(log.reason): without it the database would go back from \(complete) to \(known). Restore a backup of "\(path)"; to go on \
-        without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on it with the sqlite3 program.
+        \(log.reason): without it the database would go back from \(complete) to \(known). Restore a backup of "\(path)"; \
+        \(wayOut(path)).
         """)
+  }
+
+  private static func wayOut(_ path: String) -> String {
+    "to go on without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on \"\(path)\" with the sqlite3 program"
   }
 
   /// - Returns: Nil if it cannot be read, which the opening of the database will say.
