@@ -306,7 +306,7 @@ struct CacheFileTests {
         let full = StoreError(kind: .full, message: "the disk is full")
         replacement.injectFailure = { $0 == .statement("PRAGMA wal_checkpoint(TRUNCATE)") ? full : nil }
       }
-      #expect(try error { _ = try files.replaceMain(by: replacement) }.kind == failure)
+      #expect(try error { try files.replaceMain(by: replacement) {} }.kind == failure)
     }
     reader.keepLogAtClose()
     reader.close()

@@ -15,12 +15,15 @@ struct FailedOpeningTests {
   ///   - failure: The error of the first transaction.
   ///   - start: Called when the client has taken its place among the others.
   private func open(
-    _ sharing: CacheSharing = .shared, failure: StoreError? = nil, start: (LocalStore) throws -> Void = { _ in }
+    _ sharing: CacheSharing = .shared, failure: StoreError? = nil, start: (LocalStore) throws -> Void = { _ in },
+    report: (CacheRecovery) -> Void = { _ in }
   ) throws -> (cache: OpenedCache, store: LocalStore) {
     let endRequest = EndRequest()
     defer { endRequest.withdraw() }
     let options = CacheFile.Options(sharing: sharing, clientName: UUID().uuidString, endRequest: endRequest)
-    return try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID, options: options) {
+    return try CacheFile.openStore(
+      folder: folder.path, databaseID: TestCache.databaseID, options: options, report: report
+    ) {
       if let failure { throw failure }
       let store = try LocalStore(
         database: $0, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
@@ -110,6 +113,30 @@ struct FailedOpeningTests {
     #expect(cache.lostFiles != nil)
     #expect(throws: (any Error).self) { try store.write(.set(key("rooms/b"), [:])) }
     #expect(try otherStore.pendingBatchCount() == 1)
+  }
+
+  @Test("what a recovery has lost is reported also if the client ends before it has started")
+  func reportBeforeFailure() throws {
+    let (cache, store) = try open()
+    try store.write(.set(key("rooms/a"), [:]))
+    try cache.markDamaged("a page")
+    cache.close()
+    var reports: [CacheRecovery] = []
+    var wasInPlace: [Bool] = []
+    try expectFailure(.full) {
+      _ = try open(
+        failure: full,
+        report: {
+          reports.append($0)
+          wasInPlace.append(!FileManager.default.fileExists(atPath: $0.setAsidePath))
+        })
+    }
+    #expect(reports.map(\.savedBatchCount) == [1] && wasInPlace == [true])
+    // The next one finds a file in order, and has nothing to report.
+    let (next, nextStore) = try open(report: { reports.append($0) })
+    defer { next.close() }
+    #expect(reports.count == 1 && next.recovery == nil)
+    #expect(try nextStore.pendingBatchCount() == 1)
   }
 
   @Test("one that stored something before it failed had the cache", arguments: [CacheSharing.alone, .takingOver])

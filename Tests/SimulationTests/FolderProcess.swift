@@ -107,7 +107,8 @@ final class FolderProcess {
       clientName: "\(name)-\(openingCount)", endRequest: endRequest)
     defer { world.lookAtFile() }
     let (cache, store) = try CacheFile.openStore(
-      folder: world.folder.path, databaseID: FolderSimulation.databaseID, options: options
+      folder: world.folder.path, databaseID: FolderSimulation.databaseID, options: options,
+      report: { world.report("\(name): \($0)") }
     ) { database, files in
       database.injectFailure = { [unowned self] in failure(at: $0) }
       let store = try LocalStore(
@@ -119,7 +120,7 @@ final class FolderProcess {
       return store
     }
     endRequest.withdraw()
-    world.opened(cache.recovery, by: self)
+    world.opened(by: self)
     let configuration = SyncConfiguration(
       maxConcurrentLimboResolutions: 2, leaseTurn: .seconds(2), offlineLeaseTurn: .seconds(3),
       futileTurnPause: .seconds(10), jitter: { 0 })

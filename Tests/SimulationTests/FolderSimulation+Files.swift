@@ -66,8 +66,7 @@ extension FolderSimulation {
   }
 
   /// A process has opened the folder.
-  func opened(_ recovery: CacheRecovery?, by process: FolderProcess) {
-    if let recovery { report("\(process.name): \(recovery)") }
+  func opened(by process: FolderProcess) {
     if isOutdated {
       isOutdated = false
       takingCount += 1

@@ -33,9 +33,9 @@ struct OpenCache {
         database: Database.Options(busyTimeout: configuration.busyTimeout), sharing: configuration.cacheSharing,
         clientName: UUID().uuidString, endRequest: configuration.endRequest)
       let opened = try CacheFile.openStore(
-        folder: path, databaseID: configuration.databaseID, options: options, makeStore: makeStore)
+        folder: path, databaseID: configuration.databaseID, options: options,
+        report: { HearthLog.error("\($0)") }, makeStore: makeStore)
       configuration.endRequest.withdraw()
-      if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }
       folder = opened.cache
       database = opened.cache.database
       localStore = opened.store

@@ -27,15 +27,15 @@ extension CacheFile {
     return files.unreadLog == nil ? nil : log.reason
   }
 
-  /// Empties a log of which SQLite leaves out a part: what lies behind must not be taken for a part of it, and come back, once this client has
-  /// written over what lies before.
+  /// Empties a log that SQLite reads only up to a gap. Once this client has written over the frames before the gap, those behind it could be taken
+  /// for newer ones and come back.
   ///
   /// - Throws: `StoreError`: `unavailable` while other programs read the file, and what keeps the log from being moved into the file.
   static func emptyLog(of database: Database) throws {
     guard try database.truncateLog(waitingAtMost: longestWaitForReaders) else {
       throw StoreError(
         kind: .unavailable,
-        message: "The write-ahead log of \(database.name) is to be emptied, and another program reads it.",
+        message: "The write-ahead log of \(database.name) must be emptied, but another program reads it.",
         sqliteCode: 5)
     }
   }

@@ -137,13 +137,15 @@ package enum CacheFile {
   ///   made or written or the file belongs to another program, `newerSchema` when a newer release wrote the file. None
   ///   of these changes the file, and clients that have given the folder back for it continue.
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
-    let cache = try tryOpening(folder, databaseID, options)
+    let cache = try tryOpening(folder, databaseID, options) { _ in }
     cache.lock.keepNumber()
     return cache
   }
 
   /// As ``open(folder:databaseID:options:)``, but closing the cache unchanged leaves it to those who had it before.
-  private static func tryOpening(_ folder: String, _ databaseID: DatabaseID, _ options: Options) throws -> OpenedCache {
+  private static func tryOpening(
+    _ folder: String, _ databaseID: DatabaseID, _ options: Options, report: (CacheRecovery) -> Void
+  ) throws -> OpenedCache {
     try makeFolder(folder)
     let lock = try lock(folder, options)
     ClientFiles.removePipes(in: folder)
@@ -177,7 +179,8 @@ package enum CacheFile {
         askToClose(files, damage)
         recovery = try lock.exclusively(replacesFile: true) {
           lock.keepNumber()
-          return try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
+          return try recover(
+            files, reason: damage.reason, databaseID: databaseID, options: options, report: report)
         }
         database = try openChecked(files.main, options)
       }
@@ -223,11 +226,14 @@ package enum CacheFile {
 
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
   /// is dealt with like damage that opening the file finds.
+  ///
+  /// - Parameter report: Told of each recovery before the new file takes the place of the damaged one: the process may end right after that, and
+  ///   the new file says nothing of what was lost. A recovery that is interrupted and made again is reported again.
   package static func openStore(
-    folder: String, databaseID: DatabaseID, options: Options = Options(),
+    folder: String, databaseID: DatabaseID, options: Options = Options(), report: (CacheRecovery) -> Void = { _ in },
     makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> (cache: OpenedCache, store: LocalStore) {
-    let first = try tryOpening(folder, databaseID, options)
+    let first = try tryOpening(folder, databaseID, options, report: report)
     do {
       return (first, try start(first, makeStore))
     } catch {
@@ -239,7 +245,7 @@ package enum CacheFile {
       try checkIsKnown(CacheFiles(folder: folder))
       try first.markDamaged(damage.reason)
     }
-    let second = try tryOpening(folder, databaseID, options)
+    let second = try tryOpening(folder, databaseID, options, report: report)
     do {
       return (second, try start(second, makeStore))
     } catch {
@@ -387,13 +393,14 @@ package enum CacheFile {
   }
 
   private static func recover(
-    _ files: CacheFiles, reason: String, databaseID: DatabaseID, options: Options
+    _ files: CacheFiles, reason: String, databaseID: DatabaseID, options: Options, report: (CacheRecovery) -> Void
   ) throws -> CacheRecovery {
     let outbox = try readOutbox(files, databaseID: databaseID)
     let replacement = try Database(.file(path: files.replacement), options: options.database)
     defer { replacement.close() }
     try outbox.save(to: replacement, databaseID: databaseID)
-    let setAsidePath = try files.replaceMain(by: replacement)
-    return CacheRecovery(of: outbox, reason: reason, setAsidePath: setAsidePath)
+    let recovery = CacheRecovery(of: outbox, reason: reason, setAsidePath: files.aside)
+    try files.replaceMain(by: replacement) { report(recovery) }
+    return recovery
   }
 }

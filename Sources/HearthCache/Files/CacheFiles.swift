@@ -67,16 +67,18 @@ struct CacheFiles {
 
   /// Sets the damaged database aside and puts the replacement in its place. One that was set aside earlier is deleted.
   ///
-  /// - Parameter new: The replacement, which this closes.
-  /// - Returns: The path of the damaged one now.
+  /// - Parameters:
+  ///   - new: The replacement, which this closes.
+  ///   - isComplete: Called when only files are left to be renamed.
   /// - Throws: `StoreError`; nothing has changed if the log of the replacement could not be moved into its file: an interruption between two
   ///   renames would separate them.
-  func replaceMain(by new: Database) throws -> String {
+  func replaceMain(by new: Database, isComplete: () -> Void) throws {
     defer { new.close() }
     guard try new.truncateLog() else {
       throw StoreError(kind: .unavailable, message: "Another program reads \(new.name), a file of a recovery.")
     }
     new.close()
+    isComplete()
     for name in try names() where name.hasPrefix(CacheFile.fileName + ".corrupt") {
       try removeFile(folder + "/" + name)
     }
@@ -85,7 +87,6 @@ struct CacheFiles {
       try move(main + companion, to: aside + companion)
     }
     try installReplacement()
-    return aside
   }
 
   private func names() throws -> [String] {

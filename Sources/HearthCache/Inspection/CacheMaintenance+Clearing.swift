@@ -9,12 +9,13 @@ extension CacheMaintenance {
   ///   - isSecure: True to leave nothing of them in the file and its log.
   ///   - clientName: A name that no client of a cache has had; this is one for the time.
   ///   - progress: Called after each step.
+  ///   - report: Told of a recovery, if damage is found that reading the cache has not.
   ///   - waitsForReaders: Called while others read an older state, which keeps the log; false gives up.
   /// - Throws: ``CacheInspectionError``: `inUse` if a process has the cache for itself; as
   ///   ``CacheInspection/read(folder:isRepeatable:_:)``. Each step that was done stands.
   package static func clear(
     folder: String, scope: ClearingScope, isSecure: Bool, clientName: String, progress: (ClearingReport) -> Void,
-    waitsForReaders: () -> Bool
+    report: (CacheRecovery) -> Void = { _ in }, waitsForReaders: () -> Bool
   ) throws -> ClearingReport {
     // Nothing is opened for writing that could not be read.
     let (name, backend) = try CacheInspection.read(folder: folder) { cache in
@@ -25,7 +26,8 @@ extension CacheMaintenance {
     if let damage = files.knownDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
     do {
       let (cache, store) = try CacheFile.openStore(
-        folder: folder, databaseID: databaseID, options: CacheFile.Options(sharing: .shared, clientName: clientName)
+        folder: folder, databaseID: databaseID, options: CacheFile.Options(sharing: .shared, clientName: clientName),
+        report: report
       ) { database, client in
         try LocalStore(
           database: database, databaseID: databaseID,

@@ -23,7 +23,7 @@ final class ActiveTargets {
     fileprivate var targetIDs: [Target: TargetID] = [:]
     /// The targets that bundles loaded since the start have filled and that no listener has released since.
     fileprivate var loaded: Set<TargetID> = []
-    /// Those that this client wants the backend to be asked for. With other clients, the file says who does.
+    /// The targets that this client wants the backend to be asked for. In a shared cache the file has them for all clients.
     fileprivate var watched: Set<TargetID> = []
   }
 

@@ -44,7 +44,7 @@ package final class CacheBundles {
     _ metadata: BundleMetadata, documents bundled: [BundledDocument], queries: [NamedQuery],
     uses: TargetUses
   ) throws -> DocumentMap {
-    // Another process may have loaded it meanwhile.
+    // Another process may have loaded it by now.
     guard try !isLoaded(metadata) else { return [:] }
     let umbrella = try target(Self.umbrellaTarget(ofBundle: metadata.id), uses)
     try setKeys(bundled.filter(\.metadata.exists).map(\.document.key), of: umbrella.targetID)

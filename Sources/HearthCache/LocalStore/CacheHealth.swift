@@ -1,8 +1,8 @@
 internal import HearthStore
 
-/// What is known of the file of a cache: whether it can be used, must be opened anew or must be left as it is.
+/// Says of the file of a cache if it can be used, must be opened anew or must be left as it is.
 ///
-/// What it has found out stays when the transaction fails that has found it out.
+/// Whatever a transaction has found out about the file stays when that transaction fails.
 final class CacheHealth {
   private let database: Database
   /// The reason to open the cache again; nil while this one can be used.

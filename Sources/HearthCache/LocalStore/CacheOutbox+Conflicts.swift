@@ -27,7 +27,7 @@ extension CacheOutbox {
     return changes
   }
 
-  /// The batch in the queue that was compared: another process may have taken it back or given it other mutations meanwhile.
+  /// The batch in the queue that was compared: another process may have taken it back or given it other mutations since then.
   func pending(
     _ conflicting: MutationBatch, _ owner: LocalStore.Owner
   ) throws -> (batch: MutationBatch, user: MutationQueue.UserRow) {

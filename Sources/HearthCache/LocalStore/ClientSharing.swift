@@ -63,7 +63,7 @@ final class ClientSharing {
 
   // MARK: - The file
 
-  /// Takes note of the version of the file, at the begin of a transaction.
+  /// Takes note of the version of the file, at the start of a transaction.
   ///
   /// - Parameter checkVersions: Called if any table is another one than before.
   /// - Returns: True if another client has changed the file.
