@@ -222,7 +222,10 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthCommandTests",
-      dependencies: ["HearthCommand", "HearthServer", arguments, logging, metrics, nioCore, nioPosix],
+      dependencies: [
+        "Hearth", "HearthCommand", "HearthServer", "HearthTesting", "TestSupport", arguments, logging, metrics, nioCore,
+        nioPosix,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthTests",

@@ -88,17 +88,14 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     ])
     _ = readLine()
 
+    let recorder = AttemptRecorder(firestore)
     try await firestore.enableNetwork()
-    let drained = Task { try await firestore.waitForPendingWrites() }
-    var left = pending.count
-    while left > 0 {
-      let now = try await firestore.pendingWrites().count
-      if now != left { emit(["event": "drain", "left": now, "total": pending.count]) }
-      left = now
-      try await Task.sleep(for: .milliseconds(2))
+    for try await snapshot in firestore.outbox.snapshots {
+      emit(["event": "drain", "left": snapshot.writes.count, "total": pending.count])
+      if snapshot.writes.isEmpty { break }
     }
-    try await drained.value
-    emit(["event": "drained"])
+    try await firestore.waitForPendingWrites()
+    emit(["event": "drained", "unanswered": recorder.count])
     try await firestore.terminate()
   }
 

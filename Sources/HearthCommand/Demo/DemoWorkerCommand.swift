@@ -71,12 +71,9 @@ struct DemoWorkerCommand: AsyncParsableCommand {
   }
 
   private func drain(_ firestore: Firestore) async throws {
-    var left = Int.max
-    while left > 0 {
-      let now = try await firestore.pendingWrites().count
-      if now != left { DemoEvent.emit(["event": "drain", "left": now]) }
-      left = now
-      try await Task.sleep(for: .milliseconds(2))
+    for try await snapshot in firestore.outbox.snapshots {
+      DemoEvent.emit(["event": "drain", "left": snapshot.writes.count])
+      if snapshot.writes.isEmpty { break }
     }
     try await firestore.waitForPendingWrites()
     DemoEvent.emit(["event": "drained"])
