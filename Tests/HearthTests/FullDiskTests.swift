@@ -51,9 +51,9 @@ struct FullDiskTests {
 
   @Test(
     "writes are stored or fail with resourceExhausted, an increment that was sent is committed once, and all goes on",
-    .enabled(if: SmallFileSystem.obstacle == nil, Comment(rawValue: SmallFileSystem.obstacle ?? "")))
+    .mountsFileSystem)
   func full() async throws {
-    let disk = try SmallFileSystem(sizeBytes: 3 << 20)
+    let disk = try await SmallFileSystem.make(sizeBytes: 3 << 20)
     let backend = ForgetfulBackend()
     try await InterceptedServer.run(backend) { host in
       let cache = PersistentCacheSettings(directory: disk.url)
@@ -102,13 +102,14 @@ struct FullDiskTests {
       try await db.terminate()
       try await other.terminate()
     }
+    await disk.unmount()
   }
 
   @Test(
     "a cache that cannot be made for want of space is an error that says so, and works when there is space",
-    .enabled(if: SmallFileSystem.obstacle == nil, Comment(rawValue: SmallFileSystem.obstacle ?? "")))
+    .mountsFileSystem)
   func noSpaceForTheFile() async throws {
-    let disk = try SmallFileSystem(sizeBytes: 1 << 20)
+    let disk = try await SmallFileSystem.make(sizeBytes: 1 << 20)
     try disk.fill()
     let name = UUID().uuidString
     let cache = PersistentCacheSettings(directory: disk.url)
@@ -121,5 +122,6 @@ struct FullDiskTests {
     second.document("a/b").setData(["n": 1], completion: nil)
     #expect(try await second.pendingWrites().count == 1)
     try await second.terminate()
+    await disk.unmount()
   }
 }

@@ -86,7 +86,9 @@ struct LoopStepTests {
     func set(_ value: Value) { stored.withLock { $0 = value } }
   }
 
-  @Test("a write made while a long list of pending writes is read does not wait for it", arguments: [false, true])
+  @Test(
+    "a write made while a long list of pending writes is read does not wait for it", .heavyWork,
+    arguments: [false, true])
   func pendingWrites(inMemory: Bool) throws {
     let client = try Client(inMemory: inMemory)
     client.handle(try (0..<1_000).map { try client.write("a/\($0)") })

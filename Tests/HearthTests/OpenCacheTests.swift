@@ -63,7 +63,7 @@ struct OpenCacheTests {
     next.close()
   }
 
-  @Test("leaves its outbox to another file, if the log cannot be moved after a sync that has failed")
+  @Test("leaves its outbox to another file, if the log cannot be moved after a sync that has failed", .heavyWork)
   func logInUse() throws {
     let cache = try open()
     try write("a/b", cache)

@@ -86,7 +86,7 @@ struct PropertyListTests {
     #expect(fault(Array(start) + [0xff, 0xfe] + Array(end))?.contains("not UTF-8") == true)
   }
 
-  @Test("nesting of any depth is passed over")
+  @Test("nesting of any depth is passed over", .heavyWork)
   func deepXML() throws {
     let depth = 60_000
     let nested = String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth)
@@ -150,7 +150,7 @@ struct PropertyListTests {
     #expect(fault(variants[variant]) != nil)
   }
 
-  @Test("damaged lists are read or refused, never more", arguments: 1...4)
+  @Test("damaged lists are read or refused, never more", .heavyWork, arguments: 1...4)
   func damaged(seed: UInt64) throws {
     let list: [String: Any] = [
       "PROJECT_ID": "p", "API_KEY": "Ren\u{e9}", "nested": ["a": [1, 2, ["b": true]]], "BUNDLE_ID": "com.example",

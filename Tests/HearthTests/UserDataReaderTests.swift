@@ -96,7 +96,8 @@ struct UserDataReaderTests {
     }
   }
 
-  @Test("what is written at the greatest legal depth can be read back, one level more is an error of the write")
+  @Test(
+    "what is written at the greatest legal depth can be read back, one level more is an error of the write", .heavyWork)
   func depth() throws {
     func nested(_ levels: Int, _ leaf: Any = 1) -> [String: Any] {
       (1..<levels).reduce(["leaf": leaf]) { inner, _ in ["a": inner] }

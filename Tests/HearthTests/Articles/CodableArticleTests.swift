@@ -252,6 +252,7 @@ struct CodableArticleTests {
     let db = try await TestFirestore.offline()
     let batch = db.batch()
     for index in 0..<2_500 {
+      if index.isMultiple(of: 100) { await Task.yield() }
       try batch.setData(
         from: CodableArticle.City(
           name: "City \(index)", founded: Date(timeIntervalSince1970: 0), location: GeoPoint(latitude: 0, longitude: 0),

@@ -282,7 +282,7 @@ struct DecodingTests {
     }
   }
 
-  @Test("nesting is bounded, both ways")
+  @Test("nesting is bounded, both ways", .heavyWork)
   func depth() throws {
     func nested(_ levels: Int) -> Value { (0..<levels).reduce([]) { value, _ in [value] } }
     #expect(throws: Never.self) { try fixture.snapshot(["x": nested(90)]).data(as: One<Nest>.self) }
@@ -394,7 +394,10 @@ struct DecodingTests {
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          for _ in 0..<500 where try snapshot.data(as: Model.self) != expected { return false }
+          for round in 0..<500 {
+            if round.isMultiple(of: 50) { await Task.yield() }
+            if try snapshot.data(as: Model.self) != expected { return false }
+          }
           return true
         }
       }

@@ -84,7 +84,7 @@ struct ValueRangeTests {
     #expect(try Firestore.Encoder().encode(One(x: relative))["x"] as? String == "https://example.com/a/b")
   }
 
-  @Test("large arrays, maps and data")
+  @Test("large arrays, maps and data", .heavyWork)
   func large() throws {
     try fixture.roundTrip(One(x: Array(0..<20_000)))
     try fixture.roundTrip(One(x: (0..<20_000).map { "text \($0)" }))

@@ -1,50 +1,65 @@
 import Foundation
+import Synchronization
+import TestSupport
+import Testing
 
 /// A file system of a few megabytes, gone when the test ends. Linux, as root.
 final class SmallFileSystem: Sendable {
   let url: URL
 
-  /// The reason why this machine can make none; nil if it can.
-  static let obstacle: String? = {
-    do {
-      _ = try SmallFileSystem(sizeBytes: 1 << 20)
-      return nil
-    } catch {
-      return "a file system cannot be mounted here (Linux, as root, with the right to mount): \(error)"
-    }
-  }()
+  private let isMounted = Mutex(true)
 
-  init(sizeBytes: Int) throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-small-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    do {
-      try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(sizeBytes),mode=0700", "hearth-test", url.path])
-    } catch {
-      try? FileManager.default.removeItem(at: url)
-      throw error
-    }
+  /// True if this machine can make one.
+  fileprivate static let isPossible = Task {
+    guard let one = try? await make(sizeBytes: 1 << 20) else { return false }
+    await one.unmount()
+    return true
   }
 
-  deinit {
-    // Lazily: also with files that are still open.
-    try? Self.run("umount", ["-l", url.path])
-    try? FileManager.default.removeItem(at: url)
+  private init(at url: URL) {
+    self.url = url
   }
 
-  private static func run(_ program: String, _ arguments: [String]) throws {
+  static func make(sizeBytes: Int) async throws -> SmallFileSystem {
     #if os(Linux)
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [program] + arguments
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else { throw CocoaError(.fileWriteNoPermission) }
+      let url = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-small-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+      let arguments = ["mount", "-t", "tmpfs", "-o", "size=\(sizeBytes),mode=0700", "hearth-test", url.path]
+      let output = try? await Programs.runInBackground(env, arguments)
+      guard output?.status == 0 else {
+        try? FileManager.default.removeItem(at: url)
+        throw CocoaError(.fileWriteNoPermission)
+      }
+      return SmallFileSystem(at: url)
     #else
       throw CocoaError(.featureUnsupported)
     #endif
   }
+
+  /// The last call of a test, which keeps no thread waiting.
+  func unmount() async {
+    guard takeMount() else { return }
+    _ = try? await Programs.runInBackground(Self.env, unmounting)
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  deinit {
+    // The test has failed.
+    guard takeMount() else { return }
+    _ = try? Programs.run(Self.env, unmounting)
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  private func takeMount() -> Bool {
+    isMounted.withLock { isMounted in
+      defer { isMounted = false }
+      return isMounted
+    }
+  }
+
+  private static let env = URL(fileURLWithPath: "/usr/bin/env")
+  /// Lazily: also with files that are still open.
+  private var unmounting: [String] { ["umount", "-l", url.path] }
 
   private var filler: URL { url.appendingPathComponent("filler") }
 
@@ -62,5 +77,14 @@ final class SmallFileSystem: Sendable {
   /// Gives the space back.
   func makeSpace() throws {
     try FileManager.default.removeItem(at: filler)
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// For a test that makes a ``SmallFileSystem``.
+  static var mountsFileSystem: Self {
+    .enabled("a file system cannot be mounted here (Linux, as root, with the right to mount)") {
+      await SmallFileSystem.isPossible.value
+    }
   }
 }

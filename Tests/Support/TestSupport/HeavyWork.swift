@@ -14,6 +14,19 @@ package enum HeavyWork {
     return queue
   }()
 
+  /// Runs the parts of a task that prefers it as pieces of this work.
+  package static let executor: any TaskExecutor = Executor()
+
+  /// True in a piece of this work.
+  package static var isCurrent: Bool { OperationQueue.current === queue }
+
+  private final class Executor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      HeavyWork.queue.addOperation { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
   package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       queue.addOperation { continuation.resume(returning: body()) }
