@@ -167,6 +167,19 @@ struct BundleScenarioTests {
     #expect(client.addRequests.last?.expectedCount == 0)
   }
 
+  @Test("a query with listeners to the cache alone is not asked for any more, and takes the result of a bundle")
+  func queryWithoutWatch() throws {
+    let client = try TestClient(durable: true)
+    let watching = client.listen(rooms)
+    client.listen(rooms, ListenOptions(source: .cache))
+    try client.fill(2, [found("rooms/a", 100, ["n": 1])], at: 200)
+    client.post(.unlisten(watching))
+    load(bundle(at: 500, ("b", 300, 2), queryAt: 400), into: client)
+    client.listen(rooms)
+    let request = try #require(client.addRequests.last)
+    #expect(request.resumeToken.isEmpty && request.readTime == version(400))
+  }
+
   @Test("a listener that resumes from an earlier result sees the bundle's documents, however old they are")
   func earlierResult() throws {
     let client = try TestClient(durable: true)

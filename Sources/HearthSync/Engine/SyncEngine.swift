@@ -316,8 +316,8 @@ package final class SyncEngine {
       // A secondary client has told the others in the transaction that took the target into use.
       case .watch(let target): if isPrimary { follow(link.watch(target, confirmed: confirmedKeys)) }
       case .unwatch(let target): if isPrimary { follow(link.unwatch(target)) }
-      case .stopWatching(let target): tellOthers { try localStore.stopWatching(target) }
-      case .leave(let target): tellOthers { try localStore.leaveTarget(target) }
+      case .stopWatching(let target): noteUse { try localStore.stopWatching(target) }
+      case .leave(let target): noteUse { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
@@ -331,8 +331,7 @@ package final class SyncEngine {
   // MARK: - Targets
 
   /// Stores that this client uses a target no more, or less; until it has succeeded, the backend is asked for more than is needed.
-  private func tellOthers(_ operation: () throws -> Void) {
-    guard localStore.isShared else { return }
+  private func noteUse(_ operation: () throws -> Void) {
     do {
       try operation()
     } catch {
