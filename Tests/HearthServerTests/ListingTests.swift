@@ -118,7 +118,7 @@ struct ListingTests {
       id: ServerFixture.database, storage: storage, limits: DatabaseLimits(), clock: fixture.clock.clock)
     let list = DocumentList(
       query: Query(path: path("c")), showsMissing: true, database: database.session,
-      plan: try await ReadPlan.prepare(.latest, in: database.session), pageSize: 10)
+      plan: try await ReadPlan.prepare(.latest, for: .list(Query(path: path("c"))), in: database.session), pageSize: 10)
     let page = try await list.page(after: "")
     #expect(page.documents.map(\.key.id) == (1_000..<1_010).map { "d\($0)" })
     #expect(page.documents.allSatisfy { !$0.isFound })
@@ -177,7 +177,8 @@ struct ListingTests {
     }
     let list = DocumentList(
       query: Query(path: path("c")), showsMissing: areMissing, database: fixture.database.session,
-      plan: try await ReadPlan.prepare(.latest, in: fixture.database.session), pageSize: 1_000_000)
+      plan: try await ReadPlan.prepare(.latest, for: .list(Query(path: path("c"))), in: fixture.database.session),
+      pageSize: 1_000_000)
     var (ids, token, pages): ([String], String, Int) = ([], "", 0)
     repeat {
       let page = try await list.page(after: token)

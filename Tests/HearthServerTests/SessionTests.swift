@@ -1,4 +1,5 @@
 import HearthModel
+import HearthWire
 import Synchronization
 import Testing
 
@@ -81,6 +82,48 @@ struct SessionTests {
     let fixture = try StorageFixture()
     try await fixture.set("c/a")
     try await Self.attempts[index].attempt(fixture.database.session)
+  }
+
+  /// What a transaction can read.
+  private static let reads: [(name: String, access: Access)] = [
+    ("documents", .get([key("c/a")])), ("a result", .list(query)), ("a sum", .aggregate(query)),
+  ]
+
+  @Test(
+    "a read in a transaction asks the guard before it locks or records anything", .timeLimit(.minutes(1)),
+    arguments: reads.indices, [TransactionRegistry.Isolation.pessimistic, .optimistic])
+  func refusedInTransaction(index: Int, isolation: TransactionRegistry.Isolation) async throws {
+    let fixture = try StorageFixture()
+    let access = SomeAccess { if case .beginTransaction = $0 { false } else { true } }
+    let session = Session(fixture.database, of: .owner, accessGuard: access)
+    let transaction = try session.beginTransaction(isolation)
+    let (name, read) = Self.reads[index]
+    let error = await #expect(throws: StatusError.self, "\(name)") { try await session.read(read, in: transaction) }
+    #expect(error == Self.denied, "\(name)")
+    #expect(access.questionCount == 2, "\(name)")
+    #expect(fixture.database.transactions.use().reads == 0, "\(name)")
+    // Waits for nobody.
+    try await fixture.set("c/a")
+    // Its end is nothing that a guard could refuse.
+    try session.rollback(transaction)
+    #expect(!fixture.database.transactions.hasOpen)
+    // Allowed, it keeps what it reads.
+    let allowed = fixture.database.session
+    _ = try await allowed.read(read, in: try allowed.beginTransaction(isolation))
+    #expect(fixture.database.transactions.use().reads == 1, "\(name)")
+  }
+
+  @Test("a call that opens a transaction for a read that is refused leaves none behind", arguments: reads.indices)
+  func refusedWithNewTransaction(index: Int) async throws {
+    let fixture = try StorageFixture()
+    let access = SomeAccess { if case .beginTransaction = $0 { false } else { true } }
+    let session = Session(fixture.database, of: .owner, accessGuard: access)
+    let (name, read) = Self.reads[index]
+    let error = await #expect(throws: StatusError.self, "\(name)") {
+      try await ReadPlan.prepare(.newTransaction(.init()), for: read, in: session)
+    }
+    #expect(error == Self.denied, "\(name)")
+    #expect(!fixture.database.transactions.hasOpen)
   }
 
   @Test("a target that a caller may not watch ends; the other targets of its stream go on")

@@ -14,7 +14,7 @@ extension FirestoreService {
     let database = try await sessions.open(id)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, keys: [key])
+    let plan = try await ReadPlan.prepare(selector, for: .get([key]), in: database)
     let documents = try await plan.reading { version throws(StatusError) in
       try await database.documents(for: [key], at: version).documents
     }
@@ -41,7 +41,7 @@ extension FirestoreService {
       if seen.insert(key).inserted { keys.append(key) }
     }
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
+    let plan = try await ReadPlan.prepare(selector, for: .get(keys[...]), in: database)
     var isAnnounced = false
     do {
       try await sendDocuments(keys, projection, plan, in: database, to: writer) { isAnnounced = true }

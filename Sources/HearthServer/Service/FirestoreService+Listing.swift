@@ -22,7 +22,7 @@ extension FirestoreService {
     let selector = ReadPlan.Selector(message.consistencySelector)
     // A missing document is listed because of what is below it.
     let locked = message.showMissing ? Query(path: parent.path, collectionGroup: "") : query
-    let plan = try await ReadPlan.prepare(selector, in: database, query: locked)
+    let plan = try await ReadPlan.prepare(selector, for: .list(locked), in: database)
     let list = DocumentList(
       query: query, showsMissing: message.showMissing, database: database, plan: plan,
       pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))

@@ -30,7 +30,8 @@ extension FirestoreService {
     }
     let list = "\(decoded.query.canonicalID)\n\(message.partitionCount)"
     let token = try PageToken(parsing: message.pageToken, kind: .partitions, of: list)
-    let plan = try await ReadPlan.prepare(ReadPlan.Selector(message.consistencySelector), in: database)
+    let selector = ReadPlan.Selector(message.consistencySelector)
+    let plan = try await ReadPlan.prepare(selector, for: .partition(decoded.query), in: database)
     let count = Int(clamping: message.partitionCount)
     var points = try await plan.reading { version throws(StatusError) in
       try await database.partitionPoints(

@@ -16,7 +16,7 @@ extension FirestoreService {
     }
     let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
+    let plan = try await ReadPlan.prepare(selector, for: .list(decoded.query), in: database)
     if message.hasExplainOptions, !message.explainOptions.analyze {
       do {
         var response = Google_Firestore_V1_RunQueryResponse()
@@ -56,7 +56,7 @@ extension FirestoreService {
     let decoded = try CheckedQuery(
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
+    let plan = try await ReadPlan.prepare(selector, for: .aggregate(decoded.query), in: database)
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {
@@ -129,7 +129,8 @@ extension FirestoreService {
       throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }
     let token = try PageToken(parsing: message.pageToken, kind: .collections, of: message.parent)
-    let plan = try await ReadPlan.prepare(ReadPlan.Selector(message.consistencySelector), in: database)
+    let selector = ReadPlan.Selector(message.consistencySelector)
+    let plan = try await ReadPlan.prepare(selector, for: .listChildren(of: parent.path), in: database)
     let size = message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize)
     let list = CollectionList(parent: parent.path, database: database, plan: plan)
     let (ids, isLast) = try await list.page(after: token?.lastID, size: size)

@@ -16,11 +16,9 @@ struct ReadPlan {
 
   /// Chooses the version and prepares the database for the read.
   ///
-  /// In a transaction it locks or records the keys and the query: nobody changes their documents before the commit, or the commit is refused.
-  /// A request that opens a transaction opens it here.
-  static func prepare(
-    _ selector: Selector, in database: Session, keys: [DocumentKey] = [], query: Query? = nil
-  ) async throws -> ReadPlan {
+  /// In a transaction it locks or records what is read: nobody changes these documents before the commit, or the commit is refused. A request
+  /// that opens a transaction opens it here.
+  static func prepare(_ selector: Selector, for access: Access, in database: Session) async throws -> ReadPlan {
     var plan = ReadPlan()
     switch selector {
     case .latest:
@@ -28,12 +26,12 @@ struct ReadPlan {
     case .readTime(let time):
       plan.version = try await database.snapshot(at: database.translator.decode(time, at: "read_time"))
     case .transaction(let id):
-      try await plan.record(keys, query, in: [UInt8](id), of: database)
+      try await plan.record(access, in: [UInt8](id), of: database)
     case .newTransaction(let options):
       let id = try await begin(options, in: database)
       plan.newTransaction = id
       do {
-        try await plan.record(keys, query, in: id, of: database)
+        try await plan.record(access, in: id, of: database)
       } catch {
         // Nobody has heard of it.
         try? database.rollback(id)
@@ -50,9 +48,9 @@ struct ReadPlan {
 
   /// Records a read in a transaction and takes the transaction's version.
   private mutating func record(
-    _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: Session
+    _ access: Access, in transaction: [UInt8], of database: Session
   ) async throws {
-    version = try await database.read(in: transaction, keys: keys, query: query)
+    version = try await database.read(access, in: transaction)
     isInTransaction = version != nil
   }
 

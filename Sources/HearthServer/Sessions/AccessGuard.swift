@@ -23,11 +23,20 @@ enum Access: Sendable {
   case clear(ResourcePath)
   /// To follow a target of a Listen stream.
   case watch(WatchSource)
+
+  /// The documents and the query that a transaction locks, or records, when it reads so. The calls for all else have no transaction.
+  var contents: (keys: [DocumentKey], query: Query?) {
+    switch self {
+    case .get(let keys): (Array(keys), nil)
+    case .list(let query), .aggregate(let query): ([], query)
+    case .listChildren, .partition, .write, .beginTransaction, .clear, .watch: ([], nil)
+    }
+  }
 }
 
 /// Decides what callers may do.
 protocol AccessGuard: Sendable {
-  /// Called before anything is done.
+  /// Called before anything is done, and before a transaction locks what it reads. Not called for the end of a transaction without a commit.
   ///
   /// - Throws: PERMISSION_DENIED for what the caller may not do.
   func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError)

@@ -111,16 +111,21 @@ extension Session {
     return try database.transactions.begin(isolation, repeating: repeated, at: version)
   }
 
-  /// Records a read of a transaction, whose documents it then reads as any other.
+  /// Records a read of a transaction, whose documents it then reads as any other. The guard is asked before anything is locked.
   ///
+  /// - Parameter access: What is read: documents, the result of a query, or a sum over it.
   /// - Returns: As ``TransactionRegistry/read(_:keys:query:latest:)``.
-  func read(
-    in transaction: [UInt8], keys: [DocumentKey], query: Query?
-  ) async throws(StatusError) -> SnapshotVersion? {
+  func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
+    try check(access)
     let latest = try await storage.currentVersion()
+    let (keys, query) = access.contents
     return try await database.transactions.read(transaction, keys: keys, query: query, latest: latest)
   }
 
+  /// Ends a transaction without a commit.
+  ///
+  /// The guard is not asked: nothing is read or changed, and a caller whose rights have ended must not keep its locks. The protocol names a
+  /// transaction by its id alone. An id cannot be guessed, and only the caller that began the transaction gets it.
   func rollback(_ transaction: [UInt8]) throws(StatusError) {
     try database.transactions.rollback(transaction)
   }
