@@ -120,6 +120,62 @@ struct ReopeningTests {
     second.cache.close()
   }
 
+  enum Return: CaseIterable {
+    case notYet, complete, withoutLookingUpBatches, refused
+
+    var isHeardOf: Bool { self == .complete }
+  }
+
+  @Test("nor of one that another client may have sent during a suspension", arguments: Return.allCases)
+  func sentDuringSuspension(_ comesBack: Return) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    first.handle(.suspend)
+    switch comesBack {
+    case .notYet: break
+    case .complete: first.handle(.resume)
+    case .withoutLookingUpBatches:
+      // The others have taken this client for dead.
+      try first.cache.database.execute("DELETE FROM cache_clients")
+      first.failReads(named: "Synchronize views")
+      first.handle(.resume)
+    case .refused:
+      first.failReads(named: "Join cache")
+      first.handle(.resume)
+    }
+    first.cache.database.injectFailure = nil
+    let handover = first.engine.handOver()
+    try first.cache.database.execute("DELETE FROM cache_batch_documents")
+    try first.cache.database.execute("DELETE FROM cache_mutation_batches")
+    first.cache.close()
+    let second = try FolderClient(folder, name: "second", continuing: handover)
+    let code = comesBack.isHeardOf ? StatusCode.dataLoss : .unknown
+    #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): code])
+    second.cache.close()
+  }
+
+  @Test("nor of one that another client may have sent whose notices cannot be read")
+  func unreadNotices() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    let other = try FolderClient(folder, name: "other")
+    try other.cache.database.execute("DELETE FROM cache_batch_documents")
+    try other.cache.database.execute("DELETE FROM cache_mutation_batches")
+    try other.store.leave()
+    other.cache.close()
+    first.failReads(named: "Read notices", with: Trouble.damagedPage.error)
+    let handover = first.engine.handOver()
+    first.cache.database.injectFailure = nil
+    first.cache.close()
+    let second = try FolderClient(folder, name: "second", continuing: handover)
+    #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
+    second.cache.close()
+  }
+
   @Test("a write that no file takes fails in the end")
   func hopeless() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }

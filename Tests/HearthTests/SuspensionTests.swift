@@ -1,6 +1,7 @@
 import Foundation
 import HearthCache
 import HearthModel
+import HearthStore
 import HearthSync
 import Synchronization
 import Testing
@@ -50,7 +51,7 @@ struct SuspensionTests {
     await withCheckedContinuation { continuation in runtime.stop { _ in continuation.resume() } }
   }
 
-  @Test("gives the folder back, and goes on with what was asked meanwhile when nobody else had it")
+  @Test("gives the folder back, and goes on with what was asked in between when nobody else had it")
   func goesOn() async throws {
     try write("a/before")
     let snapshots = Recorder<Int?>()
@@ -65,7 +66,7 @@ struct SuspensionTests {
     let descriptor = open(lockFile.path, O_RDWR)
     #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
     close(descriptor)
-    try write("a/meanwhile")
+    try write("a/between")
     #expect(snapshots.events.count == 1)
     runtime.post(.resume)
     #expect(try await snapshots.next() == 2)
@@ -75,7 +76,7 @@ struct SuspensionTests {
   }
 
   @Test("ends its listeners when another process had the folder, and starts anew at the next call")
-  func takenMeanwhile() async throws {
+  func takenByAnother() async throws {
     try write("a/before")
     let snapshots = Recorder<Result<Int, NSError>>()
     let query = HearthModel.Query(path: try ResourcePath(parsing: "a"))
@@ -157,7 +158,7 @@ struct SuspensionTests {
 
     let other = try otherProcess(.shared)
     other.setNetworkEnabled(false) { _ in }
-    other.write([.set(try DocumentKey(parsing: "a/meanwhile"), [:])], nil)
+    other.write([.set(try DocumentKey(parsing: "a/between"), [:])], nil)
     let pending = Outcome<[MutationBatch]>()
     other.pendingWrites { pending.resolve($0.map(\.batches).mapError { $0 }) }
     #expect(try await pending.value().count == 2)
@@ -172,7 +173,7 @@ struct SuspensionTests {
   }
 
   @Test("reads nothing from a damaged file that another process has replaced by a recovered one")
-  func recoveredMeanwhile() async throws {
+  func recoveredByAnother() async throws {
     await stop()
     let client = ClientRuntime(try Self.configuration(folder.url, .shared))
     client.setNetworkEnabled(false) { _ in }
@@ -194,11 +195,50 @@ struct SuspensionTests {
     await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
   }
 
-  @Test("can be terminated: what was asked meanwhile is answered, what was written is saved")
+  @Test("does not call a write lost that another process may have sent before the file was damaged")
+  func sentByAnother() async throws {
+    await stop()
+    func end(_ client: ClientRuntime) async {
+      await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
+    }
+    let client = ClientRuntime(try Self.configuration(folder.url, .shared))
+    client.setNetworkEnabled(false) { _ in }
+    let outcome = Outcome<Void>()
+    client.write(
+      [.set(try DocumentKey(parsing: "a/before"), [:])],
+      WriteCompletion(finish: { outcome.resolve($0) }, abandon: { outcome.resolve($0) }))
+    let before = Outcome<Void>()
+    client.readDocument(try DocumentKey(parsing: "a/before")) { before.resolve($0.map { _ in () }.mapError { $0 }) }
+    try await before.value()
+    await suspend(client)
+
+    // Another process sends the write and ends. Nobody keeps the outcome, as nobody else is there.
+    let file = folder.url.appendingPathComponent("cache.sqlite").path
+    let other = try otherProcess(.shared)
+    other.setNetworkEnabled(false) { _ in }
+    let opened = Outcome<[MutationBatch]>()
+    other.pendingWrites { opened.resolve($0.map(\.batches).mapError { $0 }) }
+    #expect(try await opened.value().count == 1)
+    let database = try Database(.file(path: file))
+    try database.execute("DELETE FROM cache_batch_documents")
+    try database.execute("DELETE FROM cache_mutation_batches")
+    database.close()
+    await end(other)
+    try Data("a page".utf8).write(to: URL(fileURLWithPath: file + ".damaged"))
+    let third = try otherProcess(.shared)
+    third.setNetworkEnabled(false) { _ in }
+    third.write([.set(try DocumentKey(parsing: "a/third"), [:])], nil)
+    await end(third)
+    client.post(.resume)
+    #expect(await thrown { try await outcome.value() }?.code == FirestoreErrorCode.unknown.rawValue)
+    await end(client)
+  }
+
+  @Test("can be terminated: what was asked in between is answered, what was written is saved")
   func terminated() async throws {
     #expect(try await pendingCount() == 0)
     await suspend()
-    try write("a/meanwhile")
+    try write("a/between")
     let held = Outcome<[MutationBatch]>()
     runtime.pendingWrites { held.resolve($0.map(\.batches).mapError { $0 }) }
     await stop()
@@ -221,7 +261,7 @@ struct SuspensionTests {
     #expect(try await opened.value().isEmpty)
     let held = Outcome<Void>()
     runtime.write(
-      [.set(try DocumentKey(parsing: "a/meanwhile"), ["n": .integer(1)])],
+      [.set(try DocumentKey(parsing: "a/between"), ["n": .integer(1)])],
       WriteCompletion(finish: { held.resolve($0) }, abandon: { held.resolve($0) }))
     let unsaved = await withCheckedContinuation { continuation in runtime.stop { continuation.resume(returning: $0) } }
     #expect(unsaved?.localizedDescription.contains("1 write is not saved") == true)

@@ -99,6 +99,7 @@ extension SyncEngine {
     }
     backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
     if news.isIncomplete {
+      membership.hasLostNotices()
       backgroundQueries.noteGap()
       retryOnce(.synchronizeViews)
     }
@@ -279,6 +280,7 @@ extension SyncEngine {
   /// Leaves the streams to another client before the process stops for a while.
   func suspend() {
     guard localStore.isShared else { return }
+    membership.leaveForAWhile()
     storeAnswers()
     do {
       // It may not be the primary one yet.
@@ -335,6 +337,7 @@ extension SyncEngine {
       // The notice of its answer was removed before this client read it.
       if let wait = waits.pendingBatches[batchID] { try completeMissing(batchID, wait, .outcomeUnknown) }
     }
+    membership.hasLookedUpBatches()
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
   }

@@ -120,6 +120,7 @@ extension SyncEngine {
       log(.error, "The cache is closed: \(error)")
       return emit(.closeCache)
     }
+    membership.hasRejoined()
     updateRole()
   }
 

@@ -18,20 +18,23 @@ package struct SyncHandover {
   var isNetworkDisabled: Bool
   var createsIndexes: Bool
   /// True if another client may have had the answer to a batch that the new cache does not have.
-  var hasOthers: Bool
+  var mayLackAnswers: Bool
 }
 
 extension SyncEngine {
   /// Ends this engine in favour of another one. Listeners and requests are not handed over: what they rely on is gone.
   package func handOver() -> SyncHandover {
     // The next file may have none of the notices, and its clients read none from before they came.
-    try? localStore.catchUp()
+    let hasReadNotices = (try? localStore.catchUp()) != nil
+    let news = localStore.takeNews()
+    // Others may also have come and gone unseen.
+    let mayLackAnswers = membership.mayLackAnswers || news.isIncomplete || !hasReadNotices
     return SyncHandover(
       user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
-      answersOfOthers: localStore.takeNews().answers,
+      answersOfOthers: news.answers,
       heldWrites: held.writes,
       isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes,
-      hasOthers: (try? localStore.otherClientNames().isEmpty) != true)
+      mayLackAnswers: mayLackAnswers || (try? localStore.otherClientNames().isEmpty) != true)
   }
 
   /// Goes on for another engine, before the start.
@@ -52,11 +55,12 @@ extension SyncEngine {
     for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
     where (try? localStore.outbox.holds(batchID, wait.identity)) == false {
-      let ending: StatusError = handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason)
+      let ending: StatusError = handover.mayLackAnswers ? .outcomeUnknown : .notSaved(batchID, reason)
       do {
         try completeMissing(batchID, wait, ending)
       } catch {
         log(.debug, "The outcome of batch \(batchID) cannot be looked up: \(error)")
+        if handover.mayLackAnswers { membership.hasLostNotices() }
         // Without other clients nobody can have got the answer.
         if localStore.isShared { retryOnce(.synchronizeViews) } else { emit(waits.complete(batchID, ending)) }
       }

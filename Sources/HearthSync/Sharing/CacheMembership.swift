@@ -31,6 +31,10 @@ struct CacheMembership {
   var published = PublishedStates()
   var primaryWatch: PrimaryWatch
   private var owed: Set<OwedNotice> = []
+  /// True from a suspension until the client is among the others again.
+  private var isAway = false
+  /// True from the loss of notices until the client has looked up its batches instead.
+  private var missesNotices = false
   /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.
   private var yieldedSince: Duration?
   private let yieldInterval: Duration
@@ -84,6 +88,20 @@ struct CacheMembership {
     yieldedSince = since
     return now - since < yieldInterval * (hadFutileTurns ? 3 : 1)
   }
+
+  /// True if others may have had the answer to a batch of this client, which it can no longer read in their notices.
+  var mayLackAnswers: Bool { isAway || missesNotices }
+
+  /// The client gives the cache back for a while. Others may take it for dead, and keep nothing for it.
+  mutating func leaveForAWhile() { isAway = true }
+
+  /// The client is among the others: it has its place still, or a new one after the loss of notices.
+  mutating func hasRejoined() { isAway = false }
+
+  mutating func hasLostNotices() { missesNotices = true }
+
+  /// The batches for which callers wait were looked up in the file.
+  mutating func hasLookedUpBatches() { missesNotices = false }
 
   /// True if something could not be told to the others.
   var owesNotice: Bool { !owed.isEmpty }
