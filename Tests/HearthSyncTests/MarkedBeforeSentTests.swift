@@ -21,14 +21,32 @@ struct MarkedBeforeSentTests {
     other.write(batches: numbers.map { [.set(key("rooms/\($0)"), ["n": .integer(1)])] })
   }
 
-  /// The other client cannot take back what the holder of the lease has sent, and nothing else is sent.
+  private var sentKeys: Set<DocumentKey> { Set(holder.sentBatches.map { $0[0].key }) }
+
+  /// The other client cannot take back what the holder of the lease has sent, and what it can take back is not sent later.
   private func checkSent(sourceLocation: SourceLocation = #_sourceLocation) throws {
     #expect(holder.sentBatches.count > 1, sourceLocation: sourceLocation)
-    let sent = Set(holder.sentBatches.map { $0[0].key })
-    for batch in try other.store.pendingBatches() where sent.contains(batch.mutations[0].key) {
+    let (sent, pending) = (sentKeys, try other.store.pendingBatches())
+    var withdrawn: Set<DocumentKey> = []
+    for batch in pending {
+      let key = batch.mutations[0].key
       let call = other.request(.withdraw(batch.batchID, evenIfSent: false, identity: nil))
-      #expect(other.failedRequests[call]?.code == .failedPrecondition, sourceLocation: sourceLocation)
+      let code = other.failedRequests[call]?.code
+      if sent.contains(key) {
+        #expect(code == .failedPrecondition, sourceLocation: sourceLocation)
+      } else if code == nil {
+        withdrawn.insert(key)
+      }
     }
+    // At most 100 are marked together.
+    #expect(pending.count <= 101 || !withdrawn.isEmpty, sourceLocation: sourceLocation)
+    cache.deliver()
+    while holder.sentBatches.count > 1 {
+      try holder.commit(at: 10)
+      #expect(sentKeys.isDisjoint(with: withdrawn), sourceLocation: sourceLocation)
+    }
+    let left = Set(try other.store.pendingBatches().map { $0.mutations[0].key })
+    #expect(left == sentKeys, sourceLocation: sourceLocation)
   }
 
   @Test("those that the holder hears of when the backend answers the handshake")
@@ -57,7 +75,6 @@ struct MarkedBeforeSentTests {
     write(1..<count + 1)
     cache.deliver()
     try checkSent()
-    while holder.sentBatches.count > 1 { try holder.commit(at: 10) }
     try holder.breakWriteStream()
     cache.wait(60)
     write(200..<203)

@@ -52,6 +52,8 @@ final class ClientLoop {
   }
 
   private let queue: DispatchQueue
+  /// The time by which repairs are counted.
+  private let now: () -> ContinuousClock.Instant
   private var state: State
   private var choices = ClientChoices()
   private var pause: Duration?
@@ -72,14 +74,21 @@ final class ClientLoop {
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()
 
-  /// - Parameter queue: The serial queue on which everything of the client runs.
-  init(_ configuration: ClientConfiguration, on queue: DispatchQueue) {
+  /// - Parameters:
+  ///   - queue: The serial queue on which everything of the client runs.
+  ///   - now: The time by which repairs of the cache are counted.
+  init(
+    _ configuration: ClientConfiguration, on queue: DispatchQueue,
+    now: @escaping () -> ContinuousClock.Instant = { .now }
+  ) {
     self.queue = queue
+    self.now = now
     state = .idle(configuration)
   }
 
   init(failing error: NSError, on queue: DispatchQueue) {
     self.queue = queue
+    now = { .now }
     state = .failed(error)
   }
 
@@ -347,7 +356,7 @@ final class ClientLoop {
     while case .running(let client) = state, let cause = client.reopening {
       HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
-      let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: .now)
+      let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: now())
       if let obstacle = remainder.obstacle {
         abandon(remainder, after: obstacle)
       } else if isWorthwhile {

@@ -1,0 +1,92 @@
+import Foundation
+import HearthModel
+import HearthStore
+import HearthSync
+import Testing
+
+@testable import Hearth
+@testable import HearthCache
+
+/// A client that had given its folder back, and finds its file marked as damaged or replaced.
+@Suite("A client that comes back to a damaged cache", .timeLimit(.minutes(1)))
+struct ReturningClientTests {
+  enum Absence: CaseIterable {
+    case suspended
+    /// Another process has asked for the cache, and gives up.
+    case yielding
+  }
+
+  private let client: LoopClient
+  private var path: String { client.folder.url.path }
+
+  init() throws {
+    let folder = try TemporaryFolder()
+    client = LoopClient(try SuspensionTests.configuration(folder.url, .shared), in: folder)
+    client.handle(try client.write("a/before"))
+  }
+
+  private func leave(_ absence: Absence) {
+    switch absence {
+    case .suspended:
+      client.handle(.suspend {})
+    case .yielding:
+      let request = EndRequest()
+      request.ask(clientsOf: path)
+      client.handle(.fromClient(number: 1, .othersChanged))
+      request.withdraw()
+    }
+  }
+
+  private func comeBack(_ absence: Absence) {
+    client.handle(absence == .suspended ? .resume : .openAgain)
+  }
+
+  private var isSetAside: Bool { FileManager.default.fileExists(atPath: path + "/cache.sqlite.corrupt") }
+
+  @Test("waits for another one that has the marked file open, and reads nothing from it", arguments: Absence.allCases)
+  func marked(_ absence: Absence) throws {
+    leave(absence)
+    let other = try FolderLock(folder: path, mode: .shared)
+    try CacheFiles(folder: path).mark("made to fail")
+    let found = LoopAnswer<Result<Bool, NSError>>()
+    client.handle(try client.read("a/before", found))
+    #expect(found.value == nil, "the client has not left")
+    comeBack(absence)
+    #expect(found.value == nil && !isSetAside)
+    other.release()
+    client.handle(.openAgain)
+    #expect(try found.value?.get() == true)
+    #expect(isSetAside)
+  }
+
+  @Test("reads nothing from a file that another one has replaced", arguments: Absence.allCases)
+  func replaced(_ absence: Absence) throws {
+    leave(absence)
+    try CacheFiles(folder: path).mark("made to fail")
+    let other = LoopClient(try SuspensionTests.configuration(client.folder.url, .shared), in: client.folder)
+    other.handle(try other.write("a/other"))
+    #expect(isSetAside)
+    let found = LoopAnswer<Result<Bool, NSError>>()
+    client.handle(try client.read("a/other", found))
+    comeBack(absence)
+    #expect(try found.value?.get() == true)
+  }
+
+  @Test("takes no part in a marked file")
+  func lease() throws {
+    let queue = DispatchQueue(label: "client")
+    let folder = try TemporaryFolder()
+    let configuration = try SuspensionTests.configuration(folder.url, .shared)
+    try queue.sync {
+      let client = try RunningClient(configuration, on: queue) { _ in }
+      client.start()
+      #expect(client.engine.isPrimary)
+      client.suspend()
+      #expect(!client.engine.isPrimary)
+      try CacheFiles(folder: folder.url.path).mark("made to fail")
+      #expect(try client.resume())
+      #expect(client.reopening != nil && !client.engine.isPrimary)
+      _ = client.stop {}
+    }
+  }
+}
