@@ -36,15 +36,26 @@ struct CachePartTests {
   @Test(
     "a failed transaction puts back what every part has in memory, and a failed reading too", arguments: [false, true])
   func goingBack(isRead: Bool) throws {
-    let tables = try makeTables()
-    let transactions = CacheTransactions(tables, user: "alice", isEager: true, locks: nil, backend: "")
-    let rooms = collection("rooms").target
-    let row = TargetData(target: rooms, targetID: 2, sequenceNumber: 1)
+    let tables = try makeTables(isShared: true)
+    let transactions = CacheTransactions(tables, user: "alice", isEager: true, locks: Locks("first"), backend: "b")
+    let alice = try transactions.run("Join") {
+      try transactions.sharing.join(userKey: transactions.user.key)
+      return try transactions.user.rowForWriting()
+    }
+    let (rooms, halls) = (collection("rooms").target, collection("halls").target)
+    try transactions.run("Take") {
+      try transactions.targets.take(TargetData(target: halls, targetID: 6, sequenceNumber: 1))
+      transactions.targets.setWatched(6, true)
+    }
+    let writeCount = transactions.writeCount
     let body = {
       transactions.user.become("bob")
-      try transactions.targets.take(row)
+      try transactions.targets.take(TargetData(target: rooms, targetID: 2, sequenceNumber: 1))
       transactions.targets.noteLoaded(4)
+      transactions.targets.setWatched(6, false)
+      transactions.targets.setWatched(2, true)
       transactions.references.viewChanged(of: 2, added: [key("rooms/a")], removed: [])
+      transactions.sharing.noteCatchUp(.failure(Failure()))
       throw Failure()
     }
     #expect(throws: Failure.self) {
@@ -55,10 +66,15 @@ struct CachePartTests {
       }
     }
     #expect(transactions.user.name == "alice")
-    #expect(transactions.targets.isEmpty && transactions.targets.targetID(of: rooms) == nil)
+    #expect(transactions.targets.targetIDs == [6] && transactions.targets.targetID(of: rooms) == nil)
     #expect(transactions.targets.loaded.isEmpty)
+    #expect(transactions.targets.isWatched(6) && !transactions.targets.isWatched(2))
     #expect(!transactions.references.isShown(key("rooms/a")))
-    #expect(transactions.writeCount == 0)
+    #expect(transactions.sharing.takeFailure() == nil)
+    #expect(transactions.writeCount == writeCount)
+    // The row is known without a look at the table.
+    try tables.database.transaction("Remove") { try tables.database.update("DELETE FROM cache_users") }
+    #expect(try transactions.user.row() == alice)
   }
 
   @Test("targets in use are found by number and by query, until they are removed")

@@ -80,4 +80,16 @@ struct OpenCacheTests {
     #expect(try next.localStore.pendingBatches().count == 2)
     next.close()
   }
+
+  @Test("has what a recovery has saved and lost in the log of the client")
+  func recoveryInLog() throws {
+    CapturedLog.begin()
+    let cache = try open()
+    try write("a/b", cache)
+    try "a page".write(toFile: file + ".damaged", atomically: false, encoding: .utf8)
+    cache.close()
+    let next = try open()
+    defer { next.close() }
+    #expect(CapturedLog.contains("(a page) and set aside as \"\(file).corrupt\". Pending writes saved: 1"))
+  }
 }
