@@ -87,12 +87,13 @@ struct DamagedLogStatesTests {
     }
   }
 
-  @Test("a batch that may have been sent does not count as one that was not")
-  func sentMark() throws {
+  @Test("a batch that may have been sent does not count as one that was not", arguments: 0...1)
+  func sentMark(changesBefore: Int) throws {
     let cache = try TestCache(.file)
     try write("rooms/1", in: cache.store)
+    // Of the mark itself, or of the frame before it.
     let place = try logBytes(cache)
-    try change(cache, times: 1)
+    try change(cache, times: changesBefore)
     _ = try cache.store.noteSending(1, reserving: SentMarks.reservation)
     try change(cache, times: 2)
     var killed = try Killed(cache.folder)
@@ -104,6 +105,26 @@ struct DamagedLogStatesTests {
       #expect(throws: CacheError.self) {
         try store.withdraw(1, evenIfSent: false, StatusError(code: .cancelled, message: ""), at: .epoch)
       }
+    }
+  }
+
+  @Test("a batch counts as sent if the conditions are damaged that it was sent with")
+  func damagedGuards() throws {
+    let cache = try TestCache(.file)
+    cache.store.conflictRules = ConflictRules([ConflictRule(.collectionGroup("rooms"), .keepBoth)])
+    try write("rooms/1", "rooms/2", in: cache.store)
+    var batch = try cache.store.batch(2)
+    batch.guards = [key("rooms/2"): .exists(false)]
+    let place = try logBytes(cache)
+    try cache.store.keepGuards(of: batch)
+    #expect(try cache.store.outbox.lastBatchThatMayBeSent() == 0)
+    try change(cache, times: 2)
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[place + 500] ^= 1
+    try open(try killed.place()) { _, store in
+      let (pending, last) = (try paths(store), try store.outbox.lastBatchThatMayBeSent())
+      #expect(pending == ["rooms/1", "rooms/2"] && last == 2)
     }
   }
 
@@ -163,6 +184,37 @@ struct DamagedLogStatesTests {
       #expect(pending == ["rooms/1", "rooms/new"])
       #expect(cache.recovery == nil)
     }
+  }
+
+  @Test("tables are migrated only when the log behind a gap is empty")
+  func migratedWhileRead() throws {
+    let cache = try TestCache(.file)
+    // The tables of the release before.
+    try cache.database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
+    try cache.database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
+    try write("rooms/1", in: cache.store)
+    let place = try logBytes(cache)
+    try change(cache, times: 4)
+    var killed = try Killed(cache.folder)
+    cache.close()
+    killed.log[place + 500] ^= 1
+    let folder = try killed.place()
+
+    let reader = try Database(.file(path: folder.file(CacheFile.fileName)))
+    defer { reader.close() }
+    func version() throws -> Int64? {
+      try reader.firstRow("SELECT version FROM schema_versions WHERE component = 'store'") { try $0.int64(at: 0) }
+    }
+    try reader.readTransaction("Read") {
+      _ = try version()
+      #expect(throws: StoreError.self) { try open(folder) { _, _ in } }
+    }
+    #expect(try version() == 2)
+    try open(folder) { cache, store in
+      let pending = try paths(store)
+      #expect(pending == ["rooms/1"] && cache.recovery == nil)
+    }
+    #expect(try version() == 3)
   }
 
   @Test("a resume token is not ahead of the documents if what lies behind the damage is in the file already")

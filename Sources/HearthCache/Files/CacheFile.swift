@@ -160,19 +160,11 @@ package enum CacheFile {
       var recovery: CacheRecovery?
       var database: Database
       do {
-        // Before SQLite opens the file: it would use a damaged log up to the damage, and delete it at the end.
-        let log = files.unreadLog
+        let log = try readLog(of: files, lock)
         if let reason = try knownDamage(files, log, databaseID, name: options.clientName ?? "alone") {
           throw StoreError(kind: .corrupt, message: reason)
         }
-        database = try openMigrated(files, lock, options)
-        do {
-          // Another client that has opened the folder by now has done so.
-          if log != nil, files.unreadLog != nil { try emptyLog(of: database) }
-        } catch {
-          database.close()
-          throw error
-        }
+        database = try openMigrated(files, lock, options, emptiesLog: log != nil)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
         try checkIsKnown(files)
@@ -182,7 +174,7 @@ package enum CacheFile {
           return try recover(
             files, reason: damage.reason, databaseID: databaseID, options: options, report: report)
         }
-        database = try openChecked(files.main, options)
+        database = try openChecked(files, options)
       }
       let client = try options.clientName.map { try ClientFiles(folder: folder, name: $0) }
       return OpenedCache(database: database, recovery: recovery, client: client, lock: lock, files: files)
@@ -293,26 +285,30 @@ package enum CacheFile {
   /// Opens the database. Tables of an earlier release are migrated when no other client has the file open: its statements do not fit them
   /// any more.
   ///
+  /// - Parameter emptiesLog: True to empty the log before anything is written.
   /// - Throws: `StoreError.unavailable` until the others have given the folder back, which ``Options/endRequest`` asks them for.
-  private static func openMigrated(_ files: CacheFiles, _ lock: FolderLock, _ options: Options) throws -> Database {
+  private static func openMigrated(
+    _ files: CacheFiles, _ lock: FolderLock, _ options: Options, emptiesLog: Bool
+  ) throws -> Database {
     do {
-      return try openChecked(files.main, options)
+      return try openChecked(files, options, emptiesLog: emptiesLog)
     } catch is OutdatedTables {
       // Whoever has the folder alone has nobody to ask, and a notice would count as a change of the database.
       if lock.isShared { options.endRequest?.ask(clientsOf: files.folder) }
       try lock.exclusively {
         let database = try Database(.file(path: files.main), options: options.database)
         defer { database.close() }
+        if emptiesLog { try emptyLog(of: database, files) }
         try CacheSchema.migrateAll(database)
       }
-      return try openChecked(files.main, options)
+      return try openChecked(files, options)
     }
   }
 
   /// Refuses the file of a newer release, also a damaged one: this release does not know what a recovery has to save.
   ///
   /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
-  fileprivate static func checkIsKnown(_ files: CacheFiles) throws {
+  static func checkIsKnown(_ files: CacheFiles) throws {
     guard files.hasMain else { return }
     var options = Database.Options()
     options.isReadOnly = true
@@ -325,11 +321,14 @@ package enum CacheFile {
   }
 
   /// Opens the database and looks at what every use needs: the header, the tables, the counters.
-  private static func openChecked(_ path: String, _ options: Options) throws -> Database {
-    let database = try Database(.file(path: path), options: options.database)
+  private static func openChecked(
+    _ files: CacheFiles, _ options: Options, emptiesLog: Bool = false
+  ) throws -> Database {
+    let database = try Database(.file(path: files.main), options: options.database)
     do {
       try CacheSchema.checkVersions(in: database)
       if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
+      if emptiesLog { try emptyLog(of: database, files) }
       _ = try CacheSchema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {

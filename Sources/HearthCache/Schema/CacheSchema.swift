@@ -51,6 +51,16 @@ enum CacheSchema {
     try components.contains { try $0.isOutdated(in: database) }
   }
 
+  /// Returns true if the file has an outbox, with the marks of what was sent.
+  static func hasOutbox(_ database: Database) throws -> Bool {
+    let tables = outboxTables + ["cache_sent_marks"]
+    let names = tables.map { "'\($0)'" }.joined(separator: ", ")
+    let count = try database.firstRow("SELECT count(*) FROM sqlite_master WHERE name IN (\(names))") {
+      try $0.int64(at: 0)
+    }
+    return count == Int64(tables.count)
+  }
+
   /// Migrates all tables that the file has. Nobody else may have it open.
   static func migrateAll(_ database: Database) throws {
     _ = try migrate(database)

@@ -30,6 +30,24 @@ package struct SentMarks {
       "INSERT OR REPLACE INTO cache_sent_marks (user_id, through) VALUES (?, ?)", .integer(user), .integer(batchID))
   }
 
+  /// Counts all pending batches as sent, also those that were set aside, where the marks may be older than they are.
+  func countAllAsSent() throws {
+    assert(database.isInWriteTransaction, "a sent mark changes outside of a write transaction")
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
+      SELECT user_id, max(batch_id) AS last FROM (
+        SELECT user_id, batch_id FROM cache_mutation_batches UNION ALL
+        SELECT user_id, batch_id FROM cache_unreadable_batches
+      ) AS pending
+      WHERE user_id > 0 AND \(CountedNumber.condition("batch_id"))
+      GROUP BY user_id
+      HAVING last > coalesce(
+        (SELECT through FROM cache_sent_marks AS own WHERE own.user_id = pending.user_id),
+        (SELECT through FROM cache_sent_marks AS own WHERE own.user_id = \(MutationQueue.unknownUser)), 0)
+      """)
+  }
+
   /// Part of a repair: puts one mark in the place of those whose users were removed.
   ///
   /// A process that has reserved batches of such a user sends what that user writes next without another look, and the user comes back

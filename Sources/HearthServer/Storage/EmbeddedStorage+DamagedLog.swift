@@ -1,6 +1,8 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthRPC
 internal import HearthStore
+internal import Logging
 
 /// A database whose write-ahead log is damaged before its end.
 extension EmbeddedStorage {
@@ -10,14 +12,21 @@ extension EmbeddedStorage {
   /// process was killed or the power failed, and steps of background work, which need not be durable. A commit of a client behind it was
   /// durable once: the file has been damaged since.
   ///
-  /// - Throws: `StoreError` `corrupt` if there is one. The files stay as they are.
-  static func checkLog(of location: Database.Location) throws {
+  /// Where the file has what the damage has destroyed, because the log was moved there, a copy with everything takes its place.
+  ///
+  /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
+  static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws {
     guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path), log.isDamage else { return }
     let copy = path + "-log-check"
     try? FileManager.default.removeItem(atPath: copy)
-    defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) } }
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    if log.isWhole { return try replaceDatabase(log, through: copy, databaseID, logger) }
+    guard !log.isInFile else { throw mixture(log, path) }
+    let complete: Timestamp?
+    let known: Timestamp?
     do {
-      try log.copyDatabase(to: copy, includesUnfinished: false)
+      complete = try newestVersion(of: log, .withoutUnfinished, through: copy)
+      known = try newestVersion(of: log, .shown, through: copy)
     } catch {
       throw StoreError(
         kind: error.kind,
@@ -26,24 +35,61 @@ extension EmbeddedStorage {
           \(wayOut(path)).
           """)
     }
-    guard let complete = newestVersion(in: copy), let known = newestVersion(in: path) else { return }
-    // Pages of the log that are older than those of the file would make a mixture of states.
-    guard log.isInFile || complete > known else { return }
+    // A state that cannot be read may be that of any commit, or of none.
+    if let complete, let known, complete <= known { return }
+    guard !log.hasMoved else { throw mixture(log, path) }
+    let newest = complete.map { "\($0)" } ?? "a state that cannot be read"
     throw StoreError(
       kind: .corrupt,
       message: """
-        \(log.reason): without it the database would go back from \(complete) to \(known). Restore a backup of "\(path)"; \
-        \(wayOut(path)).
+        \(log.reason): without it the database would go back from \(newest) to \(known.map { "\($0)" } ?? "nothing"). \
+        Restore a backup of "\(path)"; \(wayOut(path)).
         """)
   }
 
+  /// Only for a log that was not moved into the file: otherwise the older pages would take the places of newer ones.
   private static func wayOut(_ path: String) -> String {
     "to go on without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on \"\(path)\" with the sqlite3 program"
   }
 
-  /// - Returns: Nil if it cannot be read, which the opening of the database will say.
-  private static func newestVersion(in path: String) -> Timestamp? {
-    guard let database = try? Database(.file(path: path), options: .init(isReadOnly: true)) else { return nil }
+  private static func replaceDatabase(
+    _ log: DatabaseLog, through copy: String, _ databaseID: DatabaseID, _ logger: Logger
+  ) throws {
+    do {
+      try log.replaceDatabase(through: copy)
+    } catch {
+      throw StoreError(
+        kind: error.kind,
+        message: """
+          \(log.reason). Nothing is lost, but the file has to be replaced by a copy: \(error.message) Make room for it.
+          """)
+    }
+    logger.warning(
+      "write-ahead log was damaged; nothing is lost, because the file had what was damaged",
+      metadata: ["database": .escaped(databaseID), "damage": .escaped(log.reason)])
+  }
+
+  private static func mixture(_ log: DatabaseLog, _ path: String) -> StoreError {
+    let wayOut = """
+      ; to go on with what the file holds, which is all that can be read of the log, move "\(path)-wal" and "\(path)-shm" away
+      """
+    return StoreError(
+      kind: .corrupt,
+      message: """
+        \(log.reason): SQLite would put older pages of the log over newer ones of the file, so no program may open it. \
+        Restore a backup of "\(path)"\(log.isWhollyInFile ? wayOut : "").
+        """)
+  }
+
+  /// - Returns: Nil if it cannot be read.
+  private static func newestVersion(
+    of log: DatabaseLog, _ state: DatabaseLog.State, through copy: String
+  ) throws(StoreError) -> Timestamp? {
+    try? FileManager.default.removeItem(atPath: copy)
+    try log.copyDatabase(to: copy, state)
+    var options = Database.Options(isReadOnly: true)
+    options.isImmutable = true
+    guard let database = try? Database(.file(path: copy), options: options) else { return nil }
     defer { database.close() }
     let version = try? database.firstRow("SELECT \(ServerState.newestVersion) FROM server_state WHERE id = 1") {
       SnapshotVersion(microseconds: try $0.int64(at: 0)).timestamp

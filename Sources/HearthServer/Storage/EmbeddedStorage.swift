@@ -123,7 +123,7 @@ actor EmbeddedStorage: ServerStorage {
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
-    try Self.checkLog(of: location)
+    try Self.checkLog(of: location, databaseID, logger)
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,

@@ -1,6 +1,8 @@
 import Foundation
 import HearthModel
 import HearthStore
+import Logging
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,10 +21,10 @@ struct ServerDamagedLogTests {
     var ends: [Int]
   }
 
-  private func open(_ path: String) throws -> EmbeddedStorage {
+  private func open(_ path: String, _ logger: Logger = ServerFixture.quietLogger) throws -> EmbeddedStorage {
     try EmbeddedStorage(
       location: .file(path: path), databaseID: ServerFixture.database, clock: ManualClock().clock,
-      logger: ServerFixture.quietLogger)
+      logger: logger)
   }
 
   /// The files of a server that was killed after five commits.
@@ -46,32 +48,96 @@ struct ServerDamagedLogTests {
     try files.log.write(to: URL(fileURLWithPath: path + "-wal"))
   }
 
-  private func found(_ path: String) async throws -> [Bool] {
-    let storage = try open(path)
+  private func found(_ path: String, _ logger: Logger = ServerFixture.quietLogger) async throws -> [Bool] {
+    let storage = try open(path, logger)
     let documents = try await storage.documents(for: (1...5).map { key("rooms/\($0)") }, at: nil).documents
     await storage.close()
     return documents.map(\.isFound)
   }
 
-  @Test("a database is not opened without commits that clients were told of, and stays as it is")
-  func damagedFrame() async throws {
+  /// In the header, in the first frame, and within the second commit.
+  private static let places: [@Sendable (Files) -> Int] = [
+    { _ in 5 }, { _ in headerBytes + 500 }, { $0.ends[0] + 4000 },
+  ]
+
+  @Test(
+    "a database is not opened without commits that clients were told of, and stays as it is", arguments: places.indices)
+  func damagedFrame(place: Int) async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let path = folder + "/database.sqlite"
       var files = try await files(path)
-      // Within the second commit.
-      files.log[files.ends[0] + 4000] ^= 1
+      files.log[Self.places[place](files)] ^= 1
       try put(files, at: path)
       let error = #expect(throws: StoreError.self) { try open(path) }
       #expect(error?.kind == .corrupt)
       let message = error?.message ?? ""
       #expect(message.contains("is damaged, and commits lie behind it"), "\(message)")
-      #expect(message.contains("Restore a backup"), "\(message)")
-      #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == files.log)
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-      #expect(!names.contains { $0.contains("log-check") }, "\(names)")
+      #expect(message.contains("Restore a backup") && message.contains("wal_checkpoint"), "\(message)")
+      try expectUnchanged(files, in: folder)
     }
   }
+
+  private func expectUnchanged(_ files: Files, in folder: String) throws {
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/database.sqlite")) == files.main)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/database.sqlite-wal")) == files.log)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    #expect(names == ["database.sqlite", "database.sqlite-wal"])
+  }
+
+  // MARK: - After a checkpoint
+
+  /// The files of a server that was killed when its log was in the file.
+  private func movedFiles(_ path: String) async throws -> Files {
+    var files = try await files(path)
+    try put(files, at: path)
+    let database = try Database(.file(path: path))
+    _ = try database.firstRow("PRAGMA wal_checkpoint(PASSIVE)") { try $0.int64(at: 0) }
+    files.main = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == files.log)
+    database.close()
+    return files
+  }
+
+  @Test("a database that has its log in the file already is opened with everything, wherever the log is damaged")
+  func moved() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      let files = try await movedFiles(path)
+      let last = files.log.count - Self.frameBytes
+      // The header, a page of the second commit, and the last frame: its page number, its length, its salts, its checksum and its page.
+      for offset in [5, files.ends[0] + 4000, last + 3, last + 5, last + 9, last + 20, last + 4000] {
+        var damaged = files
+        damaged.log[offset] ^= 1
+        try put(damaged, at: path)
+        let log = RecordedLog()
+        #expect(try await found(path, log.logger) == [true, true, true, true, true], "\(offset)")
+        #expect(log.lines.contains { $0.contains("nothing is lost") }, "\(offset): \(log.lines)")
+      }
+    }
+  }
+
+  @Test("the way out that is named for a log that is in the file loses nothing")
+  func wayOutOfMoved() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      var files = try await movedFiles(path)
+      // A sector of the disk, with what the frame says of its page.
+      files.log.resetBytes(in: files.ends[1]..<files.ends[1] + 512)
+      try put(files, at: path)
+      let error = #expect(throws: StoreError.self) { try open(path) }
+      let message = error?.message ?? ""
+      #expect(error?.kind == .corrupt && message.contains("Restore a backup"), "\(message)")
+      #expect(!message.contains("wal_checkpoint") && message.contains("-shm\" away"), "\(message)")
+      try expectUnchanged(files, in: folder)
+      try FileManager.default.removeItem(atPath: path + "-wal")
+      #expect(try await found(path) == [true, true, true, true, true])
+    }
+  }
+
+  // MARK: - Ways out
 
   @Test("the way out that the message names opens it without them")
   func wayOut() async throws {
@@ -98,5 +164,45 @@ struct ServerDamagedLogTests {
       try put(files, at: path)
       #expect(try await found(path) == [true, true, true, true, false])
     }
+  }
+
+  @Test("nor is what one leaves that is killed while it makes the database")
+  func killedDuringCreation() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      var files = try await files(path)
+      let commits = (0..<(files.log.count - Self.headerBytes) / Self.frameBytes).filter { frame in
+        let start = Self.headerBytes + frame * Self.frameBytes
+        return files.log[start + 4..<start + 8].contains { $0 != 0 }
+      }
+      // The tables are made in a transaction of several frames.
+      let tables = try #require(zip(commits, commits.dropFirst()).first { $1 > $0 + 1 })
+      files.log = files.log.prefix(Self.headerBytes + (tables.1 + 1) * Self.frameBytes)
+      files.log[Self.headerBytes + (tables.0 + 1) * Self.frameBytes + 4000] ^= 1
+      try put(files, at: path)
+      #expect(try await found(path) == [false, false, false, false, false])
+    }
+  }
+}
+
+/// A log whose lines a test can read.
+private final class RecordedLog: Sendable {
+  private let recorded = Mutex<[String]>([])
+
+  var lines: [String] { recorded.withLock { $0 } }
+  var logger: Logger { Logger(label: "test") { [self] _ in Handler(log: self) } }
+
+  private struct Handler: LogHandler {
+    let log: RecordedLog
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { log.recorded.withLock { $0.append("\(event.message)") } }
   }
 }

@@ -1,0 +1,96 @@
+internal import Foundation
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
+#endif
+
+extension DatabaseLog {
+  /// A state of the database and its log.
+  package enum State {
+    /// The one that SQLite shows.
+    case shown
+    /// The newest, without the last commit if that may never have been finished.
+    case withoutUnfinished
+    case newest
+  }
+
+  /// Copies the database with the pages of the log in their places. The copy has no log; pages that only frames held whose content is lost are
+  /// older in it than the others.
+  ///
+  /// - Throws: ``StoreError`` `io`.
+  package func copyDatabase(to copy: String, _ state: State = .newest) throws(StoreError) {
+    do {
+      try FileManager.default.copyItem(atPath: database, toPath: copy)
+      let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: Self.path(of: database)))
+      defer { try? log.close() }
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: copy))
+      defer { try? file.close() }
+      for frame in frames(of: state) {
+        try log.seek(toOffset: frame.place)
+        try file.seek(toOffset: DatabasePages.offset(of: frame.page))
+        try file.write(contentsOf: try log.read(upToCount: DatabasePages.pageBytes) ?? Data())
+      }
+      if state == .newest, isWhole, let last = frames.prefix(end).last, last.hasLength {
+        let length = DatabasePages.offset(of: last.length + 1)
+        if try file.seekToEnd() > length { try file.truncate(atOffset: length) }
+      } else {
+        // The counter for which the length in the first page is right, which may be older than the others: not this one.
+        try file.seek(toOffset: 92)
+        try file.write(contentsOf: Data(repeating: 0xFF, count: 4))
+      }
+      try file.synchronize()
+    } catch {
+      throw StoreError(kind: .io, message: "Cannot copy \"\(database)\" (\(error.localizedDescription)).")
+    }
+  }
+
+  /// The frames whose pages take the places of those of the database.
+  private func frames(of state: State) -> [LogFrames.Frame] {
+    let pages =
+      switch state {
+      case .shown: frames.newestKnown(upTo: shownEnd)
+      // A header that is damaged was sound: it is on the disk before any frame.
+      case .withoutUnfinished: frames.newestKnown(upTo: damagedFrame == 0 ? end : endBeforeLast)
+      case .newest: frames.newestKnown(upTo: end)
+      }
+    return pages.values
+      .filter { $0.content == .sound && (state == .shown || !frames.isCovered($0, by: moved)) }
+      .sorted { $0.page < $1.page }
+  }
+
+  /// Puts a copy with the newest state in the place of the database, and removes the log. Programs that have the files open keep the former ones.
+  ///
+  /// Only for a log that ``isWhole``, while nobody writes. An interruption loses nothing: the new file has all of the log, which the next look at
+  /// it finds.
+  ///
+  /// - Parameter copy: The path of the copy in the folder of the database.
+  /// - Throws: ``StoreError`` `io`.
+  package func replaceDatabase(through copy: String) throws(StoreError) {
+    assert(isWhole, "\(reason), and is moved into the file all the same")
+    try copyDatabase(to: copy)
+    guard rename(copy, database) == 0 else {
+      throw StoreError(
+        kind: .io, message: "Cannot rename \"\(copy)\" to \"\(database)\" (\(String(cString: strerror(errno)))).")
+    }
+    // Without the log, the former file would have only a part.
+    synchronizeFolder()
+    for path in [Self.path(of: database), database + "-shm"] {
+      guard unlink(path) != 0, errno != ENOENT else { continue }
+      throw StoreError(kind: .io, message: "Cannot delete \"\(path)\" (\(String(cString: strerror(errno)))).")
+    }
+  }
+
+  /// Not all file systems can; then the new name is as durable as they make it.
+  private func synchronizeFolder() {
+    let folder = open(URL(fileURLWithPath: database).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    _ = fsync(folder)
+    _ = close(folder)
+  }
+}

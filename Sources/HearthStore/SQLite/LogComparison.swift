@@ -1,0 +1,126 @@
+internal import Foundation
+
+/// Compares the pages of a damaged log with those of its database, to find out which of them were moved there.
+///
+/// A checkpoint moves the newest version of each page up to some frame, page after page in the order of their numbers.
+final class LogComparison {
+  /// A page of the database that a frame behind the damage has, or had.
+  struct MovedPage {
+    var page: Int
+    var frame: Int
+    /// True if SQLite may show it beside older pages. One that it reads from the log instead is of the state before the damage.
+    var isHazard: Bool
+  }
+
+  /// The pages from behind the damage that the database has.
+  private(set) var moved: [MovedPage] = []
+  private let frames: [LogFrames.Frame]
+  /// The last frame up to which SQLite reads.
+  private let shownEnd: Int
+  /// The frames that SQLite reads.
+  private let shown: [Int: LogFrames.Frame]
+  /// The last frame of each page, in the order of their numbers.
+  private let newest: [(page: Int, frame: LogFrames.Frame)]
+  /// The last frame of which not even the page is known; 0 if there is none.
+  private let lastWithoutPage: Int
+  private let pages: DatabasePages?
+  private let log: FileHandle?
+  /// By the number of the frame.
+  private var known: [Int: Bool] = [:]
+
+  init(_ database: String, _ frames: [LogFrames.Frame], shownEnd: Int) {
+    self.frames = frames
+    self.shownEnd = shownEnd
+    shown = frames.newest(upTo: shownEnd)
+    newest = frames.newest(upTo: frames.count).map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+    lastWithoutPage = frames.last { !$0.isKnown && !$0.hasPageNumber }?.number ?? 0
+    pages = DatabasePages(path: database)
+    log = FileHandle(forReadingAtPath: DatabaseLog.path(of: database))
+    moved = frames.dropFirst(shownEnd).compactMap(movedPage)
+  }
+
+  deinit { try? log?.close() }
+
+  /// True if SQLite may show pages from behind the damage beside older ones. It does so with those that it does not read from the log.
+  var showsMixture: Bool {
+    moved.contains(where: \.isHazard)
+      || frames.dropFirst(shownEnd).contains { frame in
+        // If it could be compared, it was not moved.
+        guard !frame.isKnown, frame.candidates.isEmpty || !frame.isVerifiable else { return false }
+        return moved.contains { moved in
+          moved.frame >= frame.number
+            && (frame.candidates.isEmpty || frame.candidates.contains { $0 <= moved.page && shown[$0] == nil })
+        }
+      }
+  }
+
+  /// Returns true if the newest version of each page up to a frame is known.
+  func isNewestKnown(upTo end: Int) -> Bool {
+    frames.prefix(end).allSatisfy { !$0.candidates.isEmpty } && frames.newest(upTo: end).values.allSatisfy(\.isKnown)
+  }
+
+  /// Returns true if the database has all that is known of the log up to a frame.
+  func hasAll(upTo end: Int) -> Bool {
+    frames.newestKnown(upTo: end).values.allSatisfy { isInDatabase($0) || frames.isCovered($0, by: moved) }
+  }
+
+  private func movedPage(_ frame: LogFrames.Frame) -> MovedPage? {
+    guard isInDatabase(frame) else { return nil }
+    let shown = shown[frame.page]
+    // The version before the damage is the same.
+    if let shown, isInDatabase(shown) { return nil }
+    if frame.content == .moved { return MovedPage(page: frame.page, frame: frame.number, isHazard: true) }
+    guard !isContradicted(frame) else { return nil }
+    return MovedPage(page: frame.page, frame: frame.number, isHazard: shown == nil)
+  }
+
+  /// Returns true if the database has a page by chance, because it went back to what it was before: then pages that come before it were not moved.
+  private func isContradicted(_ frame: LogFrames.Frame) -> Bool {
+    newest.prefix { $0.page < frame.page }.contains { _, other in
+      guard other.number <= frame.number, !isInDatabase(other) else { return false }
+      return other.isKnown ? other.number > lastWithoutPage : other.isVerifiable
+    }
+  }
+
+  private func isInDatabase(_ frame: LogFrames.Frame) -> Bool {
+    switch frame.content {
+    case .unknown: return false
+    case .moved: return true
+    case .sound: break
+    }
+    if let known = known[frame.number] { return known }
+    let isEqual = pages.map { pages in
+      let page = pages.bytes(of: frame.page)
+      return page.count == DatabasePages.pageBytes && page[...] == logPage(frame)[...]
+    }
+    known[frame.number] = isEqual ?? false
+    return isEqual ?? false
+  }
+
+  private func logPage(_ frame: LogFrames.Frame) -> [UInt8] {
+    try? log?.seek(toOffset: frame.place)
+    return Array((try? log?.read(upToCount: DatabasePages.pageBytes)) ?? Data())
+  }
+}
+
+extension [LogFrames.Frame] {
+  /// The last frame of each page up to one of them.
+  func newest(upTo end: Int) -> [Int: LogFrames.Frame] {
+    prefix(end).reduce(into: [:]) { for page in $1.candidates { $0[page] = $1 } }
+  }
+
+  /// The last frame of each page up to one of them whose content is known.
+  func newestKnown(upTo end: Int) -> [Int: LogFrames.Frame] {
+    prefix(end).reduce(into: [:]) { if $1.isKnown { $0[$1.page] = $1 } }
+  }
+
+  /// Returns true if a page was moved, perhaps in a version that is not known: a checkpoint reached it that moved a later page of a later frame.
+  ///
+  /// - Parameter frame: The last one of the page that is known.
+  func isCovered(_ frame: LogFrames.Frame, by moved: [LogComparison.MovedPage]) -> Bool {
+    dropFirst(frame.number).contains { other in
+      !other.isKnown && (other.candidates.isEmpty || other.candidates.contains(frame.page))
+        && moved.contains { $0.page >= frame.page && $0.frame >= other.number }
+    }
+  }
+}
