@@ -1,6 +1,5 @@
 package import HearthCache
 internal import HearthModel
-internal import HearthStore
 
 /// The steps of background work, which ``BackgroundWork`` asks for.
 extension SyncEngine {
@@ -39,23 +38,7 @@ extension SyncEngine {
 
   /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
-    backgroundQueries.mayShow(key) || views.shows(key) || views.mayBeShownByOthers(key)
-  }
-
-  // MARK: - Indexes
-
-  /// True if the last run of the program has left something to do. If that cannot be read, the step that comes will say so.
-  var hasIndexWork: Bool { (try? localStore.indexes.hasWork()) ?? true }
-
-  /// Makes indexes that the query lacked, where that is switched on. Not having them is no failure.
-  func considerIndexes(for query: Query, after execution: QueryExecution) {
-    do {
-      guard try localStore.considerIndexes(for: query, after: execution) else { return }
-      log(.debug, "The query at \(query.path.canonicalString) gets an index.")
-      emit(work.indexFill.indexesChanged())
-    } catch {
-      log(.warning, "An index could not be made: \(error)")
-    }
+    queryRuns.mayShow(key) || views.shows(key) || views.mayBeShownByOthers(key)
   }
 
   // MARK: - Bundles
@@ -63,7 +46,7 @@ extension SyncEngine {
   func bundleEnded(_ id: RequestID, _ error: StatusError?) {
     let (changes, actions) = work.bundles.ended(id, error)
     if let changes {
-      backgroundQueries.noteTargets { _ in true }
+      queryRuns.noteTargets { _ in true }
       refreshViews(changes)
     }
     emit(actions)

@@ -94,13 +94,13 @@ extension SyncEngine {
     if news.mustEnd { emit(.yieldCache) }
     if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { statusWatch.outboxChanges() }
     for (target, error) in news.rejectedTargets
-    where views.hasView(on: target) || backgroundQueries.hasBackgroundListen(for: target) {
+    where views.hasView(on: target) || queryRuns.hasBackgroundListen(for: target) {
       rejectQueries(of: target, error)
     }
-    backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
+    queryRuns.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
     if news.isIncomplete {
       membership.hasLostNotices()
-      backgroundQueries.noteGap()
+      queryRuns.noteGap()
       retryOnce(.synchronizeViews)
     }
     if news.concernsLease { leaseHasChanged() }
@@ -110,7 +110,7 @@ extension SyncEngine {
     if news.asksForRetry { retryNow(nil) }
     // Each of these may find the lease lost.
     guard isPrimary else { return }
-    if news.concernsIndexes { emit(work.indexFill.start(hasWork: hasIndexWork)) }
+    if news.concernsIndexes { emit(work.othersChangedIndexes()) }
     if news.concernsClients { retryOnce(.followOthers) }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
@@ -239,7 +239,7 @@ extension SyncEngine {
     askBackendForWaitingReads()
     openStreams()
     guard isPrimary else { return }
-    emit(work.start(hasIndexWork: hasIndexWork))
+    emit(work.start())
     if !isComplete { retryOnce(.followOthers) }
     log(.debug, "The client has the streams of its cache.")
   }
@@ -256,7 +256,7 @@ extension SyncEngine {
     let hadLease = isPrimary || isTakingLease
     retries.leaseIsLost()
     if hadLease {
-      backgroundQueries.noteGap()
+      queryRuns.noteGap()
       retryOnce(.synchronizeViews)
     }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.

@@ -68,7 +68,7 @@ extension SyncEngine {
   /// - Returns: Nil if it has no row any more.
   private func adopt(_ target: TargetID, isWatched: Bool) throws -> TargetData? {
     guard let data = try localStore.adoptTarget(target) else { return nil }
-    guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target) else { return data }
+    guard !views.hasView(on: target), !queryRuns.hasBackgroundListen(for: target) else { return data }
     do {
       let query = data.target.query
       let first = try run(query)
@@ -87,7 +87,7 @@ extension SyncEngine {
     let others = try localStore.targetsOfOthers()
     var targets: [TargetID: TargetData] = [:]
     var isComplete = true
-    for target in views.targets.union(backgroundQueries.targets).sorted() {
+    for target in views.targets.union(queryRuns.targets).sorted() {
       targets[target] = try localStore.adoptTarget(target)
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
@@ -106,7 +106,7 @@ extension SyncEngine {
 
   /// The targets of the listeners of this client, and whether the backend is to be asked for them.
   private var ownTargets: [TargetID: Bool] {
-    backgroundQueries.ownTargets.merging(views.ownTargets) { $0 || $1 }
+    queryRuns.ownTargets.merging(views.ownTargets) { $0 || $1 }
   }
 
   /// Goes on after a while in which the others may have taken this client for dead.
@@ -134,7 +134,7 @@ extension SyncEngine {
   private func move(_ targets: [TargetID: TargetID]) {
     for (former, target) in targets {
       views.move(former, to: target)
-      backgroundQueries.move(former, to: target)
+      queryRuns.move(former, to: target)
     }
   }
 }

@@ -6,7 +6,7 @@ extension SyncEngine {
   // MARK: - Listening
 
   func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
-    guard !views.hasListener(id), !backgroundQueries.hasBackgroundListen(id), !held.holds(id) else {
+    guard !views.hasListener(id), !queryRuns.hasBackgroundListen(id), !held.holds(id) else {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
@@ -22,8 +22,8 @@ extension SyncEngine {
   }
 
   private func begin(_ listen: HeldListen) {
-    if listenInBackground(listen.id, to: listen.query, listen.options) { return }
-    begin(listen.id, to: listen.query, listen.options, nil)
+    guard !views.hasView(of: listen.query) else { return begin(listen.id, to: listen.query, listen.options, nil) }
+    follow(queryRuns.listen(listen.id, to: listen.query, listen.options))
   }
 
   /// Starts a listener and gives it its first snapshot.
@@ -132,14 +132,14 @@ extension SyncEngine {
 
   func run(_ query: Query) throws -> InitialViewState {
     let result = try localStore.run(query, usePreviousResults: true)
-    considerIndexes(for: query, after: result.execution)
+    emit(work.considerIndexes(for: query, after: result.execution))
     return InitialViewState(query: query, result: result.documents, confirmedKeys: result.confirmedKeys)
   }
 
   func unlisten(_ id: ListenerID) {
     transfers.end(id)
     held.remove(id)
-    guard views.hasListener(id) else { return stopBackgroundListen(for: id) }
+    guard views.hasListener(id) else { return follow(queryRuns.unlisten(id)) }
     follow(views.unlisten(id))
   }
 
@@ -147,7 +147,7 @@ extension SyncEngine {
   func rejectQueries(of target: TargetID, _ error: StatusError) {
     if isPrimary { tellOthers(thatBackendRefused: target, error) }
     release(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
-    rejectBackgroundListens(for: target, error)
+    emit(queryRuns.reject(target, error))
     follow(views.reject(target, error))
   }
 
@@ -167,7 +167,7 @@ extension SyncEngine {
   ///
   /// - Parameter unconfirmedKeys: The documents that its last view showed without confirmation.
   func releaseIfUnused(_ target: TargetID, unconfirmedKeys: Set<DocumentKey> = []) {
-    guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target), localStore.isActive(target)
+    guard !views.hasView(on: target), !queryRuns.hasBackgroundListen(for: target), localStore.isActive(target)
     else { return }
     release(target, unconfirmedKeys: unconfirmedKeys)
   }

@@ -6,7 +6,7 @@ extension SyncEngine {
 
   func start() {
     guard link.allow(.notStarted) else { return }
-    if isPrimary { emit(work.start(hasIndexWork: hasIndexWork)) }
+    if isPrimary { emit(work.start()) }
     do {
       try localStore.start()
       openStreams()
@@ -24,7 +24,7 @@ extension SyncEngine {
     emit(work.stop())
     // Not offline: that would show cached data to listeners at the end.
     views.removeAllListeners()
-    for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
+    for id in queryRuns.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
     endSendingIfStopped()
     // Another process that clears its cache with care, or repairs it, holds the file for many seconds.
@@ -110,7 +110,7 @@ extension SyncEngine {
     endSendingIfStopped()
     if !localStore.isUser(user) {
       do {
-        let shown = views.activeQueries + backgroundQueries.listenQueries
+        let shown = views.activeQueries + queryRuns.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         assert(link.isStopped, "The user changes under a stream.")
         sender.serve(localStore.user)

@@ -22,7 +22,7 @@ extension SyncEngine {
   package var isNetworkUsable: Bool { link.isNetworkUsable }
 
   /// True if the listener's query is running in the background, so that it has heard nothing yet.
-  package func hasBackgroundListen(_ listener: ListenerID) -> Bool { backgroundQueries.hasBackgroundListen(listener) }
+  package func hasBackgroundListen(_ listener: ListenerID) -> Bool { queryRuns.hasBackgroundListen(listener) }
 
   /// The user whose outbox takes new writes. Until a change of the user is stored, the cache still shows the former user's outbox.
   package var signedInUser: String? { retries.latestUser ?? localStore.user }

@@ -23,7 +23,7 @@ extension SyncEngine {
 
   private var connection: SyncConnection {
     if let obstacle = connectionObstacle { return .offline(obstacle) }
-    guard held.listens.isEmpty, backgroundQueries.listenQueries.isEmpty, !views.waitForBackend else {
+    guard held.listens.isEmpty, queryRuns.listenQueries.isEmpty, !views.waitForBackend else {
       return .connecting
     }
     if isPrimary { return link.watchesInStep ? .inStep : .connecting }

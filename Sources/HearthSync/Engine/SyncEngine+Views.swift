@@ -81,7 +81,7 @@ extension SyncEngine {
     _ changes: DocumentMap, event: RemoteEvent?, refill: (Query) throws -> DocumentMap
   ) -> (any Error)? {
     // A result that is being computed does not have these changes.
-    backgroundQueries.note(changes)
+    queryRuns.note(changes)
     if event != nil { statusWatch.backendConfirms() }
     let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
       try localStore.queries.writtenDocuments(among: keys)

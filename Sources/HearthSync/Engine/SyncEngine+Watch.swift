@@ -23,7 +23,7 @@ extension SyncEngine {
 
   private func transferListener(_ id: ListenerID, to query: Query) -> TransferCounts.Listener {
     if views.hasListener(id) { return .listens(to: views.targetID(of: query)) }
-    return backgroundQueries.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
+    return queryRuns.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
   }
 
   // MARK: - Snapshots
@@ -45,7 +45,7 @@ extension SyncEngine {
     retries.storageProven()
     membership.published.snapshotStored(event)
     // A result that is being computed may have been read before the snapshot was stored.
-    backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
+    queryRuns.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
     refreshViews(changes, event: event)
     follow(views.endFreshReads(answeredBy: event))

@@ -12,21 +12,21 @@ package import HearthModel
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
 /// * ``CacheMembership`` decides on the role in a shared cache, and knows what the other clients were told;
 /// * ``BackgroundWork`` decides when garbage is collected and indexes are filled, and holds the bundles that are being loaded;
-/// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
+/// * ``QueryRuns`` runs queries for one-time reads and for the first results of listeners, big ones in the background;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
 /// * ``Conflicts`` resolves conflicts between waiting writes and what others have written;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
 /// * ``StatusWatch`` decides what observers are notified of;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
-/// These types keep their state private and do not call each other. The engine reads and writes the cache, calls them, and carries
-/// out the actions that they return, in order.
+/// These types keep their state private and do not call each other. Each reads and writes the cache for what concerns no other one; the
+/// engine does it for the rest, calls them, and carries out the actions that they return, in order.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
 /// works. A batch that was sent keeps its stream: its answer is kept until it can be stored, and it is not sent twice.
 package final class SyncEngine {
-  /// The cache. Only the engine changes it.
+  /// The cache. Only the engine and its parts change it.
   let localStore: LocalStore
   let configuration: SyncConfiguration
 
@@ -41,8 +41,8 @@ package final class SyncEngine {
   var sender: OutboxSender
   /// The queries that have listeners, and the documents in limbo.
   var views: QueryViews
-  /// The queries that run in the background.
-  var backgroundQueries = BackgroundQueryTable()
+  /// One-time reads, and the queries that run in the background.
+  var queryRuns: QueryRuns
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -76,6 +76,7 @@ package final class SyncEngine {
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
     membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
+    queryRuns = QueryRuns(localStore: localStore, configuration: configuration)
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
       limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared)
@@ -117,9 +118,9 @@ package final class SyncEngine {
     held.assertInvariants()
     conflicts.assertInvariants()
     views.assertInvariants { link.isWatched($0) }
-    backgroundQueries.assertInvariants { views.hasListener($0) }
+    queryRuns.assertInvariants { views.hasListener($0) }
     assert(
-      backgroundQueries.listenQueries.allSatisfy { !views.hasView(of: $0) },
+      queryRuns.listenQueries.allSatisfy { !views.hasView(of: $0) },
       "A query waits for its first result that has a view.")
     work.assertInvariants(isPrimary: isPrimary)
     membership.assertInvariants()
@@ -141,7 +142,7 @@ package final class SyncEngine {
     case .request(let id, let request): perform(request, id)
     case .addSnapshotsInSyncListener(let id): follow(views.addSnapshotsInSyncListener(id))
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
-    case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
+    case .backgroundQueryEnded(let id, let result): follow(queryRuns.ended(id, result))
     case .observeOutbox(let isOn): statusWatch.observeOutbox(isOn)
     case .observeStatus(let isOn): statusWatch.observeStatus(isOn, status)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
@@ -178,8 +179,12 @@ package final class SyncEngine {
       answer(id, failure: "Document \(key.canonicalString) could not be read from the cache") {
         .document(try localStore.readDocument(key))
       }
-    case .readQuery(let query): readQuery(id, query)
-    case .readAggregation(let query, let aggregations): readAggregation(id, query, aggregations)
+    case .readQuery(let query):
+      storeWritesBeforeRead()
+      follow(queryRuns.readQuery(id, query))
+    case .readAggregation(let query, let aggregations):
+      storeWritesBeforeRead()
+      follow(queryRuns.readAggregation(id, query, aggregations))
     case .readPendingWrites(let query, let maximum):
       storeWritesBeforeRead()
       answer(id, failure: "The pending writes could not be read from the cache") {
@@ -203,15 +208,15 @@ package final class SyncEngine {
       let isDone = change(id, failure: "The index configuration could not be stored") {
         try localStore.setIndexes(definitions)
       }
-      if isDone { emit(work.indexFill.indexesChanged()) }
+      if isDone { emit(work.indexesChanged()) }
     case .deleteAllIndexes:
       let isDone = change(id, failure: "The indexes could not be deleted") { try localStore.deleteAllIndexes() }
-      if isDone { emit(work.indexFill.indexesChanged()) }
+      if isDone { emit(work.indexesChanged()) }
     case .clear(var run):
       // One step: the caller asks for the next, so that what is waiting comes in between. No view changes: documents that a listener shows
       // stay, in whichever client it is.
       answer(id, failure: "The cache could not be cleared") {
-        try localStore.advance(&run) { backgroundQueries.mayShow($0) || views.shows($0) }
+        try localStore.advance(&run) { queryRuns.mayShow($0) || views.shows($0) }
         return .clearing(run)
       }
     case .pin(let query): change(id, failure: "The pin could not be stored") { try localStore.pin(query) }
@@ -262,7 +267,7 @@ package final class SyncEngine {
     case .clientMetadataRefresh:
       clientRefreshTimerFired()
       tryHeldCalls()
-    case .indexBackfill: emit(work.indexFill.timerFired { try localStore.advanceIndexFill() })
+    case .indexBackfill: emit(work.indexTimerFired())
     }
   }
 
@@ -321,6 +326,20 @@ package final class SyncEngine {
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
+      }
+    }
+  }
+
+  /// Carries out actions of queries that have run, in order.
+  func follow(_ runActions: [QueryRuns.Action]) {
+    for action in runActions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
+      case .listenFailed(let listen, let error): listenFailed(listen, error)
+      case .release(let target): releaseIfUnused(target)
+      case .followOthers: if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
+      case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
       }
     }
   }

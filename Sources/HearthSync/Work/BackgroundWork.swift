@@ -1,14 +1,19 @@
 internal import HearthCache
+internal import HearthModel
+internal import HearthStore
 
 /// The work that a client does in steps, between which other events are handled.
 ///
-/// Each part keeps its state private and decides when its next step is due. The engine does the steps, on the cache.
+/// Each part keeps its state private and decides when its next step is due. Indexes are filled here; steps of garbage collection, which ask
+/// for what is shown, are done by the engine.
 struct BackgroundWork {
+  private let localStore: LocalStore
   var garbageCollection: GarbageCollectionSchedule
-  var indexFill: IndexFillSchedule
+  private var indexFill: IndexFillSchedule
   var bundles: BundleLoads
 
   init(localStore: LocalStore, configuration: SyncConfiguration, isPrimary: Bool) {
+    self.localStore = localStore
     garbageCollection = GarbageCollectionSchedule(
       localStore.garbageCollectionParameters, configuration: configuration)
     indexFill = IndexFillSchedule(configuration: configuration, isPrimary: isPrimary)
@@ -16,9 +21,7 @@ struct BackgroundWork {
   }
 
   /// This client has the streams, and does from now on what one client of a cache does for all.
-  ///
-  /// - Parameter hasIndexWork: True if some index is not filled.
-  mutating func start(hasIndexWork: Bool) -> [SyncAction] {
+  mutating func start() -> [SyncAction] {
     garbageCollection.start() + indexFill.start(hasWork: hasIndexWork)
   }
 
@@ -33,6 +36,32 @@ struct BackgroundWork {
     if let steps = indexFill.stepsInProgress { work.append(.indexFilling(steps: steps)) }
     if let count = garbageCollection.removedDocumentCount { work.append(.garbageCollection(removedDocuments: count)) }
     return work + bundles.progress.map { .bundle($0.id, $0.progress) }
+  }
+
+  // MARK: - Indexes
+
+  /// True if the last run of the program has left something to do. If that cannot be read, the step that comes will say so.
+  private var hasIndexWork: Bool { (try? localStore.indexes.hasWork()) ?? true }
+
+  /// Indexes were made or dropped in this client.
+  mutating func indexesChanged() -> [SyncAction] { indexFill.indexesChanged() }
+
+  /// Another client has made or dropped indexes.
+  mutating func othersChangedIndexes() -> [SyncAction] { indexFill.start(hasWork: hasIndexWork) }
+
+  /// Fills the indexes for one step.
+  mutating func indexTimerFired() -> [SyncAction] {
+    indexFill.timerFired { [localStore] in try localStore.advanceIndexFill() }
+  }
+
+  /// Makes indexes that the query lacked, where that is switched on. Not having them is no failure.
+  mutating func considerIndexes(for query: Query, after execution: QueryExecution) -> [SyncAction] {
+    do {
+      guard try localStore.considerIndexes(for: query, after: execution) else { return [] }
+      return [.log(.debug, "The query at \(query.path.canonicalString) gets an index.")] + indexFill.indexesChanged()
+    } catch {
+      return [.log(.warning, "An index could not be made: \(error)")]
+    }
   }
 
   /// Checks in debug builds what must hold between two events.

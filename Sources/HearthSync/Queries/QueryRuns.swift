@@ -1,5 +1,6 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 /// A listen whose first result is being computed in the background.
 struct BackgroundListen {
@@ -17,30 +18,84 @@ struct BackgroundListen {
   var isOutdated = false
 }
 
-/// The queries that run in the background, and what they are for.
+/// Runs queries on the cache for one-time reads, and for the first results of listeners: big ones in the background, so that they keep
+/// nothing else waiting, the others on the loop.
 ///
-/// A query is in here from the moment when the engine asks for it until it hears of its end, or has no use for it any more.
-struct BackgroundQueryTable {
+/// A query that runs in the background is in here from the moment when it is asked for until its end is known, or nothing has a use for it
+/// any more.
+///
+/// | event | a read | a listen |
+/// |---|---|---|
+/// | it is asked for, and the query is big | runs in the background | waits; its target is in use, and not watched |
+/// | it is asked for otherwise | is answered | goes on at once |
+/// | its documents change | - | are noted |
+/// | its query ends with a result | is answered | begins with the result and what was noted; a result in which documents may be missing is computed again |
+/// | its query fails | fails | fails |
+/// | its last listener leaves, or its target is refused | - | is cancelled |
+struct QueryRuns {
+  enum Action {
+    case emit(SyncAction)
+    /// Begin the listener with this state of its view; nil for running the query now.
+    case begin(ListenerID, to: Query, ListenOptions, InitialViewState?)
+    /// The listener's target could not be taken into use.
+    case listenFailed(HeldListen, any Error)
+    /// Release the target, unless something else uses it.
+    case release(TargetID)
+    /// Look for what other clients want of targets: one that has waited for its first result had no view for that.
+    case followOthers
+    /// The query has run, and may lack an index.
+    case considerIndexes(for: Query, after: QueryExecution)
+  }
+
+  let localStore: LocalStore
+  private let limits: BackgroundQueryLimits?
   private var listens: [BackgroundQueryID: BackgroundListen] = [:]
   private var reads: [BackgroundQueryID: (request: RequestID, connections: Int)] = [:]
   private var lastID = 0
 
-  mutating func nextID() -> BackgroundQueryID {
+  init(localStore: LocalStore, configuration: SyncConfiguration) {
+    self.localStore = localStore
+    limits = configuration.backgroundQueryLimits
+  }
+
+  private mutating func nextID() -> BackgroundQueryID {
     lastID += 1
     return BackgroundQueryID(rawValue: lastID)
   }
 
+  /// Makes a query for the background.
+  ///
+  /// - Returns: Nil if the query should run on the loop.
+  func makeBackgroundQuery(
+    _ query: Query, _ aggregations: [Aggregation] = [], wantsConfirmedKeys: Bool, _ actions: inout [Action]
+  ) -> BackgroundQuery? {
+    guard let limits else { return nil }
+    do {
+      return try localStore.queries.makeBackgroundQuery(
+        query, aggregations: aggregations, wantsConfirmedKeys: wantsConfirmedKeys, limits: limits,
+        connections: limits.connections - connections)
+    } catch {
+      // If the cache itself has failed, the query fails on the loop, and its caller hears why.
+      actions.append(.emit(.log(.debug, "A query cannot run in the background: \(error)")))
+      return nil
+    }
+  }
+
   /// The number of open connections.
-  var connections: Int {
+  private var connections: Int {
     listens.values.reduce(0) { $0 + $1.backgroundQuery.connectionCount }
       + reads.values.reduce(0) { $0 + $1.connections }
   }
 
   // MARK: - Reads
 
-  mutating func add(_ request: RequestID, connections: Int, as id: BackgroundQueryID) {
-    assert(reads[id] == nil && listens[id] == nil, "Background query \(id.rawValue) runs already.")
-    reads[id] = (request, connections)
+  /// Runs the query of a read in the background.
+  mutating func start(
+    _ request: RequestID, _ backgroundQuery: BackgroundQuery, as purpose: BackgroundQueryJob.Purpose
+  ) -> Action {
+    let id = nextID()
+    reads[id] = (request, backgroundQuery.connectionCount)
+    return .emit(.runBackgroundQuery(BackgroundQueryJob(id: id, backgroundQuery: backgroundQuery, purpose: purpose)))
   }
 
   mutating func removeRead(_ id: BackgroundQueryID) -> RequestID? {
@@ -49,9 +104,12 @@ struct BackgroundQueryTable {
 
   // MARK: - Listens
 
-  mutating func add(_ listen: BackgroundListen, as id: BackgroundQueryID) {
-    assert(reads[id] == nil && listens[id] == nil, "Background query \(id.rawValue) runs already.")
+  /// Runs the query of a listen in the background.
+  mutating func start(_ listen: BackgroundListen) -> Action {
+    let id = nextID()
     listens[id] = listen
+    return .emit(
+      .runBackgroundQuery(BackgroundQueryJob(id: id, backgroundQuery: listen.backgroundQuery, purpose: .listen)))
   }
 
   mutating func removeListen(_ id: BackgroundQueryID) -> BackgroundListen? {

@@ -3,18 +3,19 @@ internal import HearthModel
 internal import HearthStore
 
 /// One-time reads of the cache.
-extension SyncEngine {
-  func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
-    storeWritesBeforeRead()
+extension QueryRuns {
+  mutating func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) -> [Action] {
     let aggregated = Aggregation.query(query, for: aggregations)
+    var actions: [Action] = []
     do {
       // Before the query runs: its result must not be older than what is said of it. A limit is one of the query with all its orders;
       // without one, the query itself has every document that takes part.
       let knowledge = try knowledge(of: query.limit == nil ? query : aggregated)
-      let purpose = BackgroundQueryJob.Purpose.aggregate(aggregations, knowledge)
       // What is known of a result with a limit depends on its documents.
       let computed = query.limit == nil ? aggregations : []
-      if readInBackground(id, aggregated, computed, as: purpose) { return }
+      if let big = makeBackgroundQuery(aggregated, computed, wantsConfirmedKeys: false, &actions) {
+        return actions + [start(id, big, as: .aggregate(aggregations, knowledge))]
+      }
       let result: AggregateResult
       let execution: QueryExecution
       if computed.isEmpty {
@@ -26,24 +27,25 @@ extension SyncEngine {
         result = AggregateResult(cached: answer.totals, of: query, knowledge)
         execution = answer.execution
       }
-      emit(.answer(id, .aggregation(result)))
-      considerIndexes(for: aggregated, after: execution)
+      return actions + [.emit(.answer(id, .aggregation(result))), .considerIndexes(for: aggregated, after: execution)]
     } catch {
-      emit(.requestFailed(id, .readFailed(error)))
+      return actions + [.emit(.requestFailed(id, .readFailed(error)))]
     }
   }
 
-  func readQuery(_ id: RequestID, _ query: Query) {
-    storeWritesBeforeRead()
+  mutating func readQuery(_ id: RequestID, _ query: Query) -> [Action] {
+    var actions: [Action] = []
     do {
       // Before the query runs: its result must not be older than what is said of it.
       let knowledge = try knowledge(of: query)
-      if readInBackground(id, query, as: .read(knowledge)) { return }
+      if let big = makeBackgroundQuery(query, wantsConfirmedKeys: false, &actions) {
+        return actions + [start(id, big, as: .read(knowledge))]
+      }
       let result = try localStore.read(query)
-      emit(.answer(id, .snapshot(ViewSnapshot(query: query, cachedResult: result.documents, knowledge))))
-      considerIndexes(for: query, after: result.execution)
+      let snapshot = ViewSnapshot(query: query, cachedResult: result.documents, knowledge)
+      return actions + [.emit(.answer(id, .snapshot(snapshot))), .considerIndexes(for: query, after: result.execution)]
     } catch {
-      emit(.requestFailed(id, .readFailed(error)))
+      return actions + [.emit(.requestFailed(id, .readFailed(error)))]
     }
   }
 
