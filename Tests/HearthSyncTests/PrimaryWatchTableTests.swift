@@ -6,8 +6,8 @@ import Testing
 /// The rows of the table of ``PrimaryWatch``.
 @Suite("Signs of life: states and events")
 struct PrimaryWatchTableTests {
-  private let timer = PrimaryWatch.Action.emit(.startTimer(.onlineStateTimeout, after: .seconds(10)))
-  private let noTimer = PrimaryWatch.Action.emit(.cancelTimer(.onlineStateTimeout))
+  private let timer = CacheMembership.Action.emit(.startTimer(.onlineStateTimeout, after: .seconds(10)))
+  private let noTimer = CacheMembership.Action.emit(.cancelTimer(.onlineStateTimeout))
 
   private func idle() -> PrimaryWatch { PrimaryWatch(timeout: .seconds(10)) }
 

@@ -106,7 +106,7 @@ extension SyncEngine {
     if news.concernsLease { leaseHasChanged() }
     if news.isFromPrimary { primaryWasHeard() }
     guard isPrimary else { return }
-    if news.isQuestion { giveSignOfLife() }
+    if news.isQuestion { follow(membership.giveSignOfLife(in: localStore)) }
     if news.asksForRetry { retryNow(nil) }
     // Each of these may find the lease lost.
     guard isPrimary else { return }
@@ -155,7 +155,8 @@ extension SyncEngine {
       try storeRole()
     } catch {
       log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
-      restIfHeldByOther(error)
+      // The next look at the lease would wait as long for the process that holds the file, and the client with it.
+      if localStore.isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
     }
     lookForNews()
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
@@ -177,19 +178,18 @@ extension SyncEngine {
     }
   }
 
-  /// Leaves the role as it is for a while after an attempt that has waited in vain for the process that holds the file. The next look at the
-  /// lease would wait as long, and the client with it.
-  func restIfHeldByOther(_ error: any Error) {
-    if isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
-  }
-
   /// Looks for news that this client was not woken for, and after the lease if there is a reason.
   func clientRefreshTimerFired() {
     lookForNews()
     do {
       guard try localStore.isMember() else { return resume() }
       if !retries.holds(.storeRole) {
-        let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
+        let (isLeft, actions) = membership.endTurn(turnState, in: localStore)
+        follow(actions)
+        let isOthersTurn =
+          isLeft
+          || membership.yieldsToHeir(
+            isLeftToOther: localStore.leaseIsLeftToOther, hadFutileTurns: localStore.futileTurnCount > 0, at: now)
         // To leave the lease may have waited in vain: then the role rests.
         if try !isOthersTurn && !retries.holds(.storeRole)
           && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: membership.isVisible)
@@ -201,6 +201,15 @@ extension SyncEngine {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
+  }
+
+  /// The state that decides on the turn of this client with the lease.
+  private var turnState: CacheMembership.TurnState {
+    CacheMembership.TurnState(
+      now: now, reach: link.reach(sender.reach), onlineState: link.onlineState,
+      isDisabled: link.isForbidden(for: .disabledByUser), watchStreamOpenedAt: link.watchStreamOpenedAt,
+      awaitsAnswers: sender.awaitsAnswers || retries.holdsAnswers, hasConflict: conflicts.open != nil,
+      waitsForApplication: conflicts.waitForApplication)
   }
 
   /// True if this client has the lease, and has not taken the streams over yet.
@@ -297,19 +306,6 @@ extension SyncEngine {
   func resume() {
     guard localStore.isShared else { return }
     retry(.rejoin)
-  }
-
-  /// Leaves the cache at the end of the client.
-  func leaveCache() {
-    guard localStore.isShared else { return }
-    emit(.cancelTimer(.clientMetadataRefresh))
-    do {
-      try localStore.leave()
-    } catch {
-      // The others see that it has ended.
-      log(.warning, "The end of the client could not be stored: \(error)")
-    }
-    if localStore.takeHasTold() { emit(.wakeOthers) }
   }
 
   // MARK: - Synchronizing

@@ -10,7 +10,7 @@ extension SyncEngine {
       case .outboxChanges: statusWatch.outboxChanges()
       case .store(let conflict): store(conflict)
       case .sendOn: fillWritePipeline()
-      case .forgetFutileTurns: forgetFutileTurns()
+      case .forgetFutileTurns: emit(membership.forgetFutileTurns(in: localStore))
       }
     }
   }

@@ -31,8 +31,7 @@ extension SyncEngine {
 
   /// False for errors that the next target would have, too, perhaps after a long wait.
   private func mayConcernOneTarget(_ error: any Error) -> Bool {
-    if case CacheError.leaseLost = error { return false }
-    return !isHeldByOther(error)
+    !CacheError.isLeaseLost(error) && !localStore.isHeldByOther(error)
   }
 
   /// Ends the view of a target that no other client uses any more.

@@ -12,7 +12,7 @@ extension SyncEngine {
 
   /// Takes note of an attempt that has waited for the file in vain, if that is what the error says.
   func noteVainWait(after error: any Error) {
-    if isHeldByOther(error) { held.noteVainWait(now: now, busyTimeout: localStore.busyTimeout) }
+    if localStore.isHeldByOther(error) { held.noteVainWait(now: now, busyTimeout: localStore.busyTimeout) }
   }
 
   /// Stores the writes, begins the listeners and tells the others what waits, unless another process holds the file at this moment.
@@ -26,14 +26,7 @@ extension SyncEngine {
     } catch {
       return log(.debug, "Writes or listeners still wait: \(error)")
     }
-    for notice in membership.takeOwedNotices() {
-      switch notice {
-      case .forgottenTurns: forgetFutileTurns()
-      case .retry: _ = askForRetry()
-      case .sign: giveSignOfLife()
-      case .question: _ = askForSignOfLife()
-      }
-    }
+    follow(membership.tellWhatIsOwed(in: localStore))
   }
 
   /// Stores the writes that wait, before a read that is made once.
@@ -51,7 +44,7 @@ extension SyncEngine {
       try storeHeldWrites()
     } catch {
       log(.notice, "Writes still wait: \(error)")
-      if isHeldByOther(error) { return error }
+      if localStore.isHeldByOther(error) { return error }
     }
     return nil
   }

@@ -52,7 +52,8 @@ extension SyncEngine {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
     lookForOwnWrites(of: query)
-    let awaitsPrimary = mustHearPrimary(before: query, options)
+    let awaitsPrimary = membership.mustHearPrimary(
+      options, isOffline: link.onlineState == .offline, isAnswered: views.isAnswered(query), at: now)
     follow(
       views.listen(
         id, to: query, options, target: target, onlineState: link.onlineState,
@@ -77,7 +78,7 @@ extension SyncEngine {
   /// A read that is made once fails: its caller can decide what to do instead.
   func listenFailed(_ listen: HeldListen, _ error: any Error) {
     noteVainWait(after: error)
-    guard isHeldByOther(error), !listen.options.isOneTimeRead else {
+    guard localStore.isHeldByOther(error), !listen.options.isOneTimeRead else {
       return emit(.raiseError(listen.id, .listenFailed(error)))
     }
     log(.notice, "Listeners wait for another process: \(error)")

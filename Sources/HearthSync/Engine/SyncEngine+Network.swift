@@ -34,14 +34,14 @@ extension SyncEngine {
     waits = WriteWaits()
     _ = held.takeListens()
     work.bundles.removeAll()
-    leaveCache()
+    emit(membership.leave(localStore))
   }
 
   // MARK: - Switching the network
 
   func enableNetwork(_ id: RequestID) {
     follow(conflicts.tryAgain())
-    forgetFutileTurns()
+    emit(membership.forgetFutileTurns(in: localStore))
     if link.allow(.disabledByUser) { openStreams() }
     statusWatch.outboxChanges()
     emit(.answer(id, .done))
@@ -62,7 +62,7 @@ extension SyncEngine {
 
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
-    forgetFutileTurns()
+    emit(membership.forgetFutileTurns(in: localStore))
     guard link.canWatch || link.canWrite else { return }
     closeStreams(for: .connectivityChange)
     emit(.dropConnection)
@@ -125,7 +125,7 @@ extension SyncEngine {
       }
     }
     _ = link.allow(.credentialChange)
-    forgetFutileTurns()
+    emit(membership.forgetFutileTurns(in: localStore))
     openStreams()
     // A failed attempt has shown the client as offline; no stream of a secondary one ends that.
     if !membership.primaryWatch.isSilent { showSharedOnlineState() }

@@ -1,41 +1,20 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Signs of life between the clients of a cache, which ``PrimaryWatch`` waits for at a secondary one.
+/// Consequences of the role in a shared cache, and of signs of life.
 extension SyncEngine {
-  func follow(_ actions: [PrimaryWatch.Action]) {
+  func follow(_ actions: [CacheMembership.Action]) {
     for action in actions {
       switch action {
       case .emit(let action): emit(action)
-      case .ask:
-        let succeeded = askForSignOfLife()
-        follow(membership.primaryWatch.asked(succeeded: succeeded))
+      case .ask: follow(membership.ask(in: localStore))
       case .countAsOffline: follow(link.setOnlineState(.offline))
       case .showSharedState: showSharedOnlineState()
+      case .loseLease: loseLease()
+      case .sendOn: fillWritePipeline()
+      case .rest: retryOnce(.storeRole, isDue: false)
       }
     }
-  }
-
-  /// - Returns: False if the question is not stored, and will not be.
-  func askForSignOfLife() -> Bool {
-    do {
-      try localStore.askForSignOfLife()
-      return true
-    } catch {
-      log(.debug, "The client that has the streams cannot be asked for a sign of life: \(error)")
-      // One that is stopped within a transaction keeps the others from asking. It is asked when it goes on.
-      guard isHeldByOther(error) else { return false }
-      membership.wasNotTold(.question)
-      return true
-    }
-  }
-
-  /// True if a listener with these options must not be shown what the primary client has published before that gives a sign of life.
-  func mustHearPrimary(before query: Query, _ options: ListenOptions) -> Bool {
-    guard !isPrimary, options.isOneTimeRead, options.source == .default, link.onlineState != .offline,
-      views.isAnswered(query)
-    else { return false }
-    return membership.primaryWatch.mustBeHeard(at: now)
   }
 
   func primaryWasHeard() {
@@ -64,15 +43,5 @@ extension SyncEngine {
     // It may have written something that this client was not woken for.
     lookForNews()
     follow(membership.primaryWatch.timerFired())
-  }
-
-  func giveSignOfLife() {
-    do {
-      try localStore.giveSignOfLife()
-    } catch {
-      if leaseIsLost(error) { return }
-      membership.wasNotTold(.sign)
-      log(.debug, "A sign of life could not be given: \(error)")
-    }
   }
 }

@@ -27,33 +27,18 @@ extension SyncEngine {
     // What waits for its next attempt would wait for the file in this event again.
     guard isPrimary, !localStore.leaseIsLost, !retries.holds(.publish) else { return }
     do {
-      try publish()
+      try membership.publish(views.syncStates, link.onlineState, in: localStore)
     } catch {
       log(.debug, "The state of the client cannot be told to the others: \(error)")
       if !leaseIsLost(error) { retryOnce(.publish, after: error) }
     }
   }
 
-  /// Notifies the other clients of how far targets agree with the backend, and of the online state.
-  func publish() throws {
-    guard isPrimary else { return }
-    guard localStore.hasOtherClients else {
-      guard membership.published.holdsAgreements else { return }
-      // The next other client gets everything.
-      try localStore.unpublish()
-      membership.published.removeAll()
-      return
-    }
-    try membership.published.publish(
-      views.syncStates, link.onlineState, store: { try localStore.publish($0) },
-      storeOnline: { try localStore.publish($0) })
-  }
-
   /// Takes note of an error that says that another client has the lease.
   ///
   /// - Returns: False for any other error.
   func leaseIsLost(_ error: any Error) -> Bool {
-    guard case CacheError.leaseLost = error else { return false }
+    guard CacheError.isLeaseLost(error) else { return false }
     loseLease()
     return true
   }

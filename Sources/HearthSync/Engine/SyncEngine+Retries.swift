@@ -12,7 +12,7 @@ extension SyncEngine {
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
     follow(link.rest(for: operation.offlineCause))
     if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
-    retry(operation, isDue: !isHeldByOther(error))
+    retry(operation, isDue: !localStore.isHeldByOther(error))
   }
 
   /// Appends an operation.
@@ -30,7 +30,7 @@ extension SyncEngine {
 
   /// Appends an operation that has failed with this error, unless it is in the list already.
   func retryOnce(_ operation: RetryableOperation, after error: any Error) {
-    retryOnce(operation, isDue: !isHeldByOther(error))
+    retryOnce(operation, isDue: !localStore.isHeldByOther(error))
   }
 
   /// Makes the attempts that are due.

@@ -94,30 +94,21 @@ extension SyncEngine {
 
   /// Ends the pauses between attempts.
   func retryNow(_ id: RequestID?) {
-    if id != nil { forgetFutileTurns() }
+    if id != nil { emit(membership.forgetFutileTurns(in: localStore)) }
     if isPrimary {
       follow(conflicts.tryAgain())
       emit(sender.retryNow(canWrite: link.canWrite, now: now))
       follow(link.retryNow())
       openStreams()
-    } else if let id, let error = askForRetry() {
-      return emit(.requestFailed(id, .storage("The process with the connection cannot be asked to try again", error)))
+    } else if let id {
+      let (failure, actions) = membership.askForRetry(in: localStore)
+      emit(actions)
+      if let failure {
+        let message = "The process with the connection cannot be asked to try again"
+        return emit(.requestFailed(id, .storage(message, failure)))
+      }
     }
     if let id { emit(.answer(id, .done)) }
-  }
-
-  /// Asks the primary client to end its pauses, now or when the process that holds the file has let go of it.
-  ///
-  /// - Returns: The error if it will not be asked.
-  func askForRetry() -> (any Error)? {
-    do {
-      try localStore.askForRetry()
-    } catch {
-      guard isHeldByOther(error) else { return error }
-      membership.wasNotTold(.retry)
-      log(.debug, "The process with the connection will be asked later to try again: \(error)")
-    }
-    return nil
   }
 
   /// Tells what is known of a write with a receipt; if it still waits, its end is reported under `write`.

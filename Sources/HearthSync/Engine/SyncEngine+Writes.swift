@@ -62,7 +62,7 @@ extension SyncEngine {
   /// - Returns: False if the error is one of the writes themselves.
   private func keep(_ writes: [LocalWrite], attempted: Int, after error: any Error) -> Bool {
     noteVainWait(after: error)
-    let isBusy = isHeldByOther(error)
+    let isBusy = localStore.isHeldByOther(error)
     guard isBusy || cacheIsBeingReplaced else { return false }
     log(.notice, "Writes wait \(isBusy ? "for another process" : "until the cache is opened anew"): \(error)")
     hold(writes, damagedCount: isBusy ? 0 : attempted)
@@ -74,11 +74,6 @@ extension SyncEngine {
     // In the log too, because a write may have no completion.
     log(.error, "A write was not saved: \(error)")
     emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
-  }
-
-  /// True if another process holds the file; it may have been stopped in the middle of a transaction.
-  func isHeldByOther(_ error: any Error) -> Bool {
-    localStore.isShared && (error as? StoreError)?.kind == .unavailable
   }
 
   /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
@@ -116,7 +111,7 @@ extension SyncEngine {
   }
 
   private func failure(behind error: any Error) -> HeldCalls.Failure {
-    if isHeldByOther(error) || localStore.ending != nil { return .fileIsBusy }
+    if localStore.isHeldByOther(error) || localStore.ending != nil { return .fileIsBusy }
     return cacheIsBeingReplaced ? .fileIsReplaced : .write
   }
 
@@ -183,7 +178,7 @@ extension SyncEngine {
     // Another client sends the outbox, although this one's streams are still open.
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
-    guard !turn.isEnding else { return sender.outboxHasGrown() }
+    guard !membership.turn.isEnding else { return sender.outboxHasGrown() }
     follow(conflicts.serve(sender.user))
     let conflicting = conflicts.open?.batch.batchID
     if conflicting != nil { sender.outboxHasGrown() }

@@ -307,7 +307,8 @@ package final class SyncEngine {
       emit(action)
       if case .onlineStateChanged(let state) = action {
         statusWatch.outboxChanges()
-        noteOutOfReach()
+        membership.noteReach(
+          link.reach(sender.reach), isDisabled: link.isForbidden(for: .disabledByUser), at: now)
         follow(views.show(state))
       }
     }
@@ -392,7 +393,7 @@ package final class SyncEngine {
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()
-      case .publish: try publish()
+      case .publish: try membership.publish(views.syncStates, link.onlineState, in: localStore)
       }
     } catch CacheError.unknownBatch(let batchID, _) {
       // The batch has left the queue already; there is nothing left to do for it.

@@ -10,7 +10,26 @@ internal import HearthModel
 /// | the lease is left to another client | waits for that one to take it | - |
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
+///
+/// It writes the notices to other clients and leaves the lease, in the cache that it is handed. What follows from that for the streams is an
+/// action.
 struct CacheMembership {
+  enum Action: Equatable {
+    case emit(SyncAction)
+    /// The client that has the streams is asked for a sign of life: call ``CacheMembership/ask(in:)``.
+    case ask
+    /// The primary client has given no sign of life: count as offline.
+    case countAsOffline
+    /// It lives: its online state is that of this client again.
+    case showSharedState
+    /// Another client has the lease, or is to have it.
+    case loseLease
+    /// The turn goes on: batches may be sent again.
+    case sendOn
+    /// The file is held by another process: leave the role as it is for a while.
+    case rest
+  }
+
   /// Something that a client has not told the others because another process has held the file.
   enum OwedNotice: CaseIterable {
     /// That its turns in vain do not count any more.
@@ -37,12 +56,12 @@ struct CacheMembership {
   private var missesNotices = false
   /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.
   private var yieldedSince: Duration?
-  private let yieldInterval: Duration
+  let configuration: SyncConfiguration
 
   init(isShared: Bool, configuration: SyncConfiguration) {
     isPrimary = !isShared
     primaryWatch = PrimaryWatch(timeout: configuration.onlineStateTimeout)
-    yieldInterval = configuration.clientRefreshInterval
+    self.configuration = configuration
   }
 
   mutating func setVisibility(_ isVisible: Bool) {
@@ -56,7 +75,7 @@ struct CacheMembership {
   ///   - watched: The targets that the backend is asked for.
   mutating func becomePrimary(
     at now: Duration, agreements: [TargetID: TargetAgreement], watched: Set<TargetID>
-  ) -> [PrimaryWatch.Action] {
+  ) -> [Action] {
     assert(!isPrimary, "The primary client becomes the primary client.")
     isPrimary = true
     turn = LeaseTurn(at: now)
@@ -86,7 +105,7 @@ struct CacheMembership {
     }
     let since = yieldedSince ?? now
     yieldedSince = since
-    return now - since < yieldInterval * (hadFutileTurns ? 3 : 1)
+    return now - since < configuration.clientRefreshInterval * (hadFutileTurns ? 3 : 1)
   }
 
   /// True if others may have had the answer to a batch of this client, which it can no longer read in their notices.
@@ -122,6 +141,37 @@ struct CacheMembership {
       case .question: !isPrimary && primaryWatch.expectsSign
       }
     }
+  }
+
+  /// Leaves the cache at the end of the client.
+  func leave(_ localStore: LocalStore) -> [SyncAction] {
+    guard localStore.isShared else { return [] }
+    var actions = [SyncAction.cancelTimer(.clientMetadataRefresh)]
+    do {
+      try localStore.leave()
+    } catch {
+      // The others see that it has ended.
+      actions.append(.log(.warning, "The end of the client could not be stored: \(error)"))
+    }
+    return localStore.takeHasTold() ? actions + [.wakeOthers] : actions
+  }
+
+  /// Notifies the other clients of how far targets agree with the backend, and of the online state.
+  ///
+  /// - Parameter states: The agreements of the views.
+  mutating func publish(
+    _ states: @autoclosure () -> [TargetID: TargetAgreement], _ online: OnlineState, in localStore: LocalStore
+  ) throws {
+    guard isPrimary else { return }
+    guard localStore.hasOtherClients else {
+      guard published.holdsAgreements else { return }
+      // The next other client gets everything.
+      try localStore.unpublish()
+      published.removeAll()
+      return
+    }
+    try published.publish(
+      states(), online, store: { try localStore.publish($0) }, storeOnline: { try localStore.publish($0) })
   }
 
   /// Checks in debug builds what must hold between two events.

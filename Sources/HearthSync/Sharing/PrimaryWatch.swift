@@ -22,16 +22,6 @@ internal import HearthModel
 /// What the primary client has published holds only while it runs. A listener takes it as it is; a read that is made once, if nothing was heard
 /// for that long, waits for a sign of life before, so that it is not answered with an old state as with the backend's.
 struct PrimaryWatch {
-  enum Action: Equatable {
-    case emit(SyncAction)
-    /// Ask the primary client for a sign of life; the result comes back with ``asked(succeeded:)``.
-    case ask
-    /// The primary client has given no sign of life: count as offline.
-    case countAsOffline
-    /// It lives: its online state is that of this client again.
-    case showSharedState
-  }
-
   private enum State {
     /// Nothing is expected.
     case idle
@@ -77,14 +67,14 @@ struct PrimaryWatch {
   /// An event ends.
   ///
   /// - Parameter isAwaited: True if a view waits for the primary client.
-  mutating func endEvent(isAwaited: Bool) -> [Action] {
+  mutating func endEvent(isAwaited: Bool) -> [CacheMembership.Action] {
     if state == .silent { return [] }
     guard isAwaited else { return end() }
     return state == .idle ? start(.waiting) : []
   }
 
   /// A read that has raised nothing yet waits for a sign of life.
-  mutating func readWaits() -> [Action] {
+  mutating func readWaits() -> [CacheMembership.Action] {
     switch state {
     case .idle, .waiting: [.ask]
     case .heard, .asked, .silent: []
@@ -95,7 +85,7 @@ struct PrimaryWatch {
   ///
   /// - Parameter succeeded: False if it could not be asked. One that is stopped within a transaction keeps the others from asking, which
   ///   counts as asked.
-  mutating func asked(succeeded: Bool) -> [Action] {
+  mutating func asked(succeeded: Bool) -> [CacheMembership.Action] {
     if succeeded { return start(.asked) }
     state = .idle
     return []
@@ -104,8 +94,8 @@ struct PrimaryWatch {
   /// A notice of the primary client was found.
   ///
   /// - Parameter readWaits: True if a read waits for a sign of life. If the notice may be old, that is asked for anew.
-  mutating func primaryHasWritten(at now: Duration, readWaits: Bool) -> [Action] {
-    let question: [Action] = readWaits && !isRecent(at: now) ? [.ask] : []
+  mutating func primaryHasWritten(at now: Duration, readWaits: Bool) -> [CacheMembership.Action] {
+    let question: [CacheMembership.Action] = readWaits && !isRecent(at: now) ? [.ask] : []
     switch state {
     case .idle, .heard:
       return question
@@ -136,7 +126,7 @@ struct PrimaryWatch {
     lastRead = now
   }
 
-  mutating func timerFired() -> [Action] {
+  mutating func timerFired() -> [CacheMembership.Action] {
     switch state {
     case .idle, .silent:
       return []
@@ -153,12 +143,12 @@ struct PrimaryWatch {
   }
 
   /// Nothing is expected any more. Also the watch of a client that has become the primary one ends.
-  mutating func end() -> [Action] {
+  mutating func end() -> [CacheMembership.Action] {
     defer { state = .idle }
     return timerRuns ? [.emit(.cancelTimer(.onlineStateTimeout))] : []
   }
 
-  private mutating func start(_ next: State) -> [Action] {
+  private mutating func start(_ next: State) -> [CacheMembership.Action] {
     state = next
     return [.emit(.startTimer(.onlineStateTimeout, after: timeout))]
   }
