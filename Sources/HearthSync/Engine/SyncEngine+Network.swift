@@ -26,7 +26,7 @@ extension SyncEngine {
     views.removeAllListeners()
     for id in queryRuns.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
-    endSendingIfStopped()
+    emit(sender.endSendingIfStopped(in: localStore))
     // Another process that clears its cache with care, or repairs it, holds the file for many seconds.
     storeHeldWrites(attempts: 4)
     storeAnswers()
@@ -107,7 +107,7 @@ extension SyncEngine {
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.
   func changeUser(_ user: String?) throws {
     closeStreams(for: .credentialChange)
-    endSendingIfStopped()
+    emit(sender.endSendingIfStopped(in: localStore))
     if !localStore.isUser(user) {
       do {
         let shown = views.activeQueries + queryRuns.listenQueries

@@ -2,19 +2,6 @@ internal import HearthCache
 package import HearthModel
 
 extension SyncEngine {
-  /// Makes durable that a batch may be at the backend, if it is not known yet.
-  ///
-  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it is to be read again.
-  func reserveSending(of batchID: BatchID) throws -> Bool {
-    if sender.isReserved(batchID) { return false }
-    let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
-    // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
-    let inherited =
-      sender.needsInheritedBatch ? try localStore.outbox.highestBatchID(notAfter: before) ?? 0 : nil
-    sender.reserve(through: reserved, inherited: inherited)
-    return true
-  }
-
   /// Prepares for the answer to a handshake, which lets batches go out: others may have taken batches back, or a former holder of the lease may
   /// have stored their answers; and it must be stored that those that are left may be at the backend.
   ///
@@ -30,7 +17,9 @@ extension SyncEngine {
     guard sender.batchWaitingForHandshake(on: id) != nil else { return true }
     do {
       // With the news, batches that others have withdrawn leave the pipeline, and others come in that nothing is reserved for.
-      while failure == nil, let last = sender.batchWaitingForHandshake(on: id), try reserveSending(of: last) {
+      while failure == nil, let last = sender.batchWaitingForHandshake(on: id),
+        try sender.reserveSending(of: last, in: localStore)
+      {
         if localStore.hasNews || localStore.mayMissBatches { try catchUp() }
       }
     } catch {
@@ -42,30 +31,6 @@ extension SyncEngine {
     emit(.closeWriteStream(id))
     writeStreamClosed(id, StatusError(code: .unavailable, message: failure.message))
     return false
-  }
-
-  /// Gives the rest of the reservation back once nothing more can be sent on a stream.
-  func endSendingIfStopped() {
-    guard let (last, reserved) = sender.endMarkIfStopped() else { return }
-    do {
-      try localStore.noteSendingEnded(at: last, reserved: reserved, of: .user(sender.user))
-    } catch {
-      log(.debug, "Batches that were not sent count as sent: \(error)")
-    }
-  }
-
-  // MARK: - Failed attempts
-
-  /// Stores that batches were sent without an answer, for those who look into the outbox.
-  func noteFailedAttempt(at batches: [BatchID], _ error: StatusError?) {
-    guard !batches.isEmpty else { return }
-    let error = error ?? StatusError(code: .unavailable, message: "The connection ended before the answer.")
-    do {
-      try localStore.noteFailedAttempt(at: batches, error)
-      statusWatch.outboxChanges()
-    } catch {
-      log(.debug, "A failed attempt could not be stored: \(error)")
-    }
   }
 
   // MARK: - Calls of the user

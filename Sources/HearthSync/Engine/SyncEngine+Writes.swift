@@ -184,35 +184,12 @@ extension SyncEngine {
     if conflicting != nil { sender.outboxHasGrown() }
     for batch in inHand where conflicting == nil { emit(sender.offer(batch, canWrite: link.canWrite)) }
     guard link.canWrite, !sender.awaitsLateAnswers else { return }
-    do {
-      // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
-      while sender.hasRoom, inHand.isEmpty || !sender.reachesEndOfOutbox {
-        guard let next = try localStore.nextMutationBatch(after: sender.lastBatchID) else {
-          sender.endOfOutboxReached()
-          break
-        }
-        // Those before it may have been taken off their way.
-        if let conflicting, next.batchID >= conflicting {
-          sender.outboxHasGrown()
-          break
-        }
-        guard let batch = try guarded(next) else {
-          sender.outboxHasGrown()
-          break
-        }
-        if batch.guards != next.guards {
-          // Durable before it is sent, and read again, as after each transaction.
-          try localStore.keepGuards(of: batch)
-          continue
-        }
-        // Read again after a transaction: another process may have withdrawn it before.
-        if sender.sendsAtOnce, try reserveSending(of: batch.batchID) { continue }
-        emit(sender.add(batch))
-      }
-    } catch {
-      goOffline(after: error, retrying: .probe(.outboxFailure))
-      return
-    }
+    // After a write the end of the outbox is known.
+    let filling = sender.fill(
+      from: localStore, before: conflicting, untilEndIsKnown: !inHand.isEmpty, isRefused: conflicts.isRefused)
+    emit(filling.actions)
+    if let failure = filling.failure { return goOffline(after: failure, retrying: .probe(.outboxFailure)) }
+    if let conflict = filling.conflict { follow(conflicts.compare(conflict, now: now)) }
     emit(sender.batchesAdded(canWrite: link.canWrite, now: now))
   }
 
@@ -245,8 +222,7 @@ extension SyncEngine {
         sender.answeredElsewhere(first.batchID)
         if link.canWrite { sender.inhibitBackoff() }
       } else {
-        noteFailedAttempt(at: unanswered.map(\.batchID), error)
-        sender.noteFailedAttempt(at: unanswered.map(\.batchID))
+        emit(sender.noteFailedAttempt(at: unanswered.map(\.batchID), error, in: localStore))
       }
       if let rejected, let error {
         if conflicts.takeRefusal(of: rejected.batch, error) {

@@ -102,7 +102,7 @@ package final class SyncEngine {
       runRetries()
       // The file was free a moment ago.
       if localStore.writeTransactionCount != writeCount { tryHeldCalls() }
-      endSendingIfStopped()
+      emit(sender.endSendingIfStopped(in: localStore))
       settle()
     }
     emit(statusWatch.endEvent(at: wallTime, isInStep: isInStep, status: status))

@@ -4,8 +4,8 @@ internal import HearthModel
 /// Sends the outbox of one user: holds the batches on their way to the backend, in order, and the write stream. They are sent as soon as it
 /// is ready.
 ///
-/// It reads and writes no storage. The engine offers it the batches that were just stored, or reads those that are next
-/// (``lastBatchID``) and adds them; and it stores the marks without which nothing is sent.
+/// It is offered the batches that were just stored, or reads those that are next (``lastBatchID``) from the cache that it is handed; and it
+/// stores the marks without which nothing is sent.
 ///
 /// | event | no stream | awaiting the handshake | ready |
 /// |---|---|---|---|
