@@ -1,4 +1,6 @@
+import HearthCache
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthSync
@@ -63,5 +65,24 @@ struct WriteWaitsTests {
       waits.userChanges() == [.requestFailed(request(1), .userChanged), .requestFailed(request(2), .userChanged)])
     #expect(waits.userChanges() == [] && waits.takeHeldRequests() == [])
     #expect(waits.complete(7, nil) == [.completeWrite(write(1), nil)])
+  }
+
+  @Test("a call waits for the last write of the user, for writes in memory before, or for nothing")
+  func pendingWrites() throws {
+    let cache = try PartCache()
+    var waits = WriteWaits()
+    func wait(_ number: Int, areHeld: Bool = false, canWrite: Bool = true) -> [SyncAction] {
+      waits.wait(request(number), of: nil, in: cache.store.outbox, areHeld: areHeld, canWrite)
+    }
+    #expect(wait(1) == [.answer(request(1), .done)])
+    #expect(wait(2, areHeld: true) == [] && waits.takeHeldRequests() == [request(2)])
+    try cache.write(1...2)
+    #expect(wait(3) == [] && wait(4, canWrite: false).count == 1)
+    #expect(waits.batchAnswered(1) == [])
+    #expect(waits.batchAnswered(2) == [.answer(request(3), .done), .answer(request(4), .done)])
+    cache.fail(with: StoreError(kind: .io, message: "made to fail"))
+    let refusal = wait(5)
+    guard case .requestFailed(let id, _)? = refusal.first else { throw TestFailure("the call waits: \(refusal)") }
+    #expect(id == request(5) && refusal.count == 1)
   }
 }

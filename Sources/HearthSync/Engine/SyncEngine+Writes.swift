@@ -107,7 +107,9 @@ extension SyncEngine {
     }
     sender.outboxHasGrown()
     fillWritePipeline()
-    for id in waits.takeHeldRequests() { waitForPendingWrites(id) }
+    for id in waits.takeHeldRequests() {
+      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
+    }
   }
 
   private func failure(behind error: any Error) -> HeldCalls.Failure {
@@ -150,22 +152,6 @@ extension SyncEngine {
   func noteStored(_ write: LocalWrite, _ result: LocalStore.StoredWrite) {
     statusWatch.outboxChanges()
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
-  }
-
-  func waitForPendingWrites(_ id: RequestID) {
-    guard held.writes.isEmpty else { return waits.hold(id) }
-    do {
-      if let highest = try localStore.outbox.highestBatchID(of: .user(signedInUser)) {
-        if !link.canWrite {
-          log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
-        }
-        waits.add(id, upTo: highest)
-      } else {
-        emit(.answer(id, .done))
-      }
-    } catch {
-      emit(.requestFailed(id, .storage("Pending writes could not be counted", error)))
-    }
   }
 
   // MARK: - Sending

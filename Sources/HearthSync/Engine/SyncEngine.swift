@@ -194,7 +194,8 @@ package final class SyncEngine {
       answer(id, failure: "The named query could not be read from the cache") {
         .query(try localStore.bundles.query(named: name)?.query)
       }
-    case .waitForPendingWrites: waitForPendingWrites(id)
+    case .waitForPendingWrites:
+      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
     case .withdraw(let batchID, let evenIfSent, let identity):
       withdraw(id, batchID, identity, evenIfSent: evenIfSent)
     case .retryNow: retryNow(id)

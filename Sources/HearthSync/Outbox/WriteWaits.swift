@@ -30,6 +30,28 @@ struct WriteWaits {
     heldRequests.append(request)
   }
 
+  /// Lets a call wait until everything is answered that the user has written up to now.
+  ///
+  /// - Parameters:
+  ///   - areHeld: True if some of it is not stored yet.
+  ///   - canWrite: False while nothing is sent.
+  mutating func wait(
+    _ request: RequestID, of user: String?, in outbox: CacheOutbox, areHeld: Bool, _ canWrite: Bool
+  ) -> [SyncAction] {
+    if areHeld {
+      hold(request)
+      return []
+    }
+    do {
+      guard let highest = try outbox.highestBatchID(of: .user(user)) else { return [.answer(request, .done)] }
+      add(request, upTo: highest)
+      if canWrite { return [] }
+      return [.log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")]
+    } catch {
+      return [.requestFailed(request, .storage("Pending writes could not be counted", error))]
+    }
+  }
+
   /// Takes the calls that have waited for writes to be stored.
   mutating func takeHeldRequests() -> [RequestID] {
     defer { heldRequests = [] }
