@@ -18,14 +18,14 @@ struct NamedBatchTests {
     first.handle(.start)
     for number in 1...3 as ClosedRange<UInt64> { try first.storeWrite(number) }
     try first.refuse(1)
-    let withdrawal = try #require(first.engine.identified(.withdraw(2, evenIfSent: true)))
-    let discarding = try #require(first.engine.identified(.discardRejected([1])))
+    let withdrawal = try #require(first.engine.namedBatches.identified(.withdraw(2, evenIfSent: true)))
+    let discarding = try #require(first.engine.namedBatches.identified(.discardRejected([1])))
     #expect(withdrawal == .withdraw(2, evenIfSent: true, identity: BatchIdentity(high: 0, low: 2)))
     #expect(discarding == .discardRejected([1], identities: [1: BatchIdentity(high: 0, low: 1)]))
-    #expect(first.engine.identified(.withdraw(9, evenIfSent: true)) == nil)
-    #expect(first.engine.identified(.withdraw(1, evenIfSent: true)) == nil)
-    #expect(first.engine.identified(.discardRejected([2])) == nil)
-    #expect(first.engine.identified(.retryNow) == .retryNow)
+    #expect(first.engine.namedBatches.identified(.withdraw(9, evenIfSent: true)) == nil)
+    #expect(first.engine.namedBatches.identified(.withdraw(1, evenIfSent: true)) == nil)
+    #expect(first.engine.namedBatches.identified(.discardRejected([2])) == nil)
+    #expect(first.engine.namedBatches.identified(.retryNow) == .retryNow)
     first.cache.close()
 
     if isOtherFile { try FileManager.default.removeItem(atPath: folder) }

@@ -64,9 +64,10 @@ extension RunningClient {
   private func takeLastingRequests(_ cause: Reopening) -> [RequestID: ClientRequest] {
     var lasting = requests.filter(\.value.outlivesDamage)
     requests = requests.filter { !$0.value.outlivesDamage }
+    let namedBatches = engine.namedBatches
     for (id, operation) in lasting {
       guard let request = operation.engineRequest else { continue }
-      if let identified = engine.identified(request) {
+      if let identified = namedBatches.identified(request) {
         if identified != request { lasting[id] = operation.making(identified) }
       } else {
         lasting[id] = nil

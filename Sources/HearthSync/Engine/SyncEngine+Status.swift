@@ -14,6 +14,18 @@ extension SyncEngine {
   /// The writes of all users that wait in memory, oldest first. After ``SyncEvent/shutdown`` those that could not be stored.
   package var heldWriteIDs: [WriteID] { held.writes.map(\.write.id) }
 
+  /// The batches that calls name, for the engine on the cache that is opened anew.
+  package var namedBatches: NamedBatches {
+    NamedBatches(outbox: localStore.outbox, user: signedInUser, waits: waits)
+  }
+
+  /// Gives the writes that are not stored yet the identities of the refused batches that they repeat. To be called before ``handOver()``.
+  ///
+  /// - Returns: The writes whose batch cannot be found. They are not handed over.
+  package func identifyHeldWrites() -> [WriteID] {
+    held.identify(namedBatches.identity(ofRejected:_:))
+  }
+
   package var status: SyncStatus { SyncStatus(connection: connection, work: work.inProgress) }
 
   /// True if this client has the streams and nothing waits for the backend.
