@@ -45,6 +45,8 @@ struct QueryViewsTests {
       case .release(let target, let keys): "release \(target) [\(keys.map(\.id).sorted().joined(separator: " "))]"
       case .report(let changes): "report \(changes.map(\.targetID))"
       case .reread(let keys): "reread \(keys.map(\.id).sorted())"
+      case .considerIndexes: "indexes"
+      case .synchronize: "synchronize"
       case .emit(.raiseSnapshot(let id, let snapshot)):
         "listener \(id.rawValue): [\(snapshot.ids.joined(separator: " "))]"
       case .emit(.raiseError(let id, let error)): "listener \(id.rawValue): error \(error.code)"

@@ -22,18 +22,7 @@ extension SyncEngine {
     try localStore.catchUp()
     if localStore.hasNews { refreshViews([:]) }
     membership.primaryWatch.newsWasRead(at: now)
-    if !isPrimary, views.holdBack { try showHeldBackDocuments() }
-  }
-
-  /// Shows documents as they are that have left a result without a message.
-  ///
-  /// The primary client looks such documents up, but not one that its own view has never held back: it sees each answer by itself,
-  /// where this client may read several at once.
-  private func showHeldBackDocuments() throws {
-    let keys = views.keysHeldBack(at: try localStore.lastRemoteSnapshotVersion())
-    guard !keys.isEmpty else { return }
-    let documents = try localStore.state(of: [], on: [], showing: keys).documents
-    views.release(keys)
+    guard !isPrimary, views.holdBack, let documents = try views.takeHeldBack(from: localStore) else { return }
     refreshViews(documents)
   }
 

@@ -49,7 +49,7 @@ extension SyncEngine {
       data = try adopt(target, isWatched: isWatched)
     } else if isWatched, !link.isWatched(target) {
       data = try localStore.adoptTarget(target)
-      try takeOverConfirmedKeys(of: target)
+      try views.takeOverConfirmedKeys(of: target, from: localStore)
     } else if views.foreignTargets[target] == nil {
       try localStore.followTarget(target)
     }
@@ -66,16 +66,10 @@ extension SyncEngine {
   ///
   /// - Returns: Nil if it has no row any more.
   private func adopt(_ target: TargetID, isWatched: Bool) throws -> TargetData? {
-    guard let data = try localStore.adoptTarget(target) else { return nil }
-    guard !views.hasView(on: target), !queryRuns.hasBackgroundListen(for: target) else { return data }
-    do {
-      let query = data.target.query
-      let first = try run(query)
-      follow(views.activate(query, on: data, with: first, isWatched: isWatched, onlineState: link.onlineState))
-    } catch {
-      localStore.forgetTarget(target)
-      throw error
-    }
+    let (data, actions) = try views.adopt(
+      target, isWatched: isWatched, hasWaitingListener: queryRuns.hasBackgroundListen(for: target),
+      onlineState: link.onlineState, in: localStore)
+    follow(actions)
     return data
   }
 

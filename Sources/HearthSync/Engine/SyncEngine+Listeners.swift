@@ -30,7 +30,9 @@ extension SyncEngine {
   ///
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
-    let isOpen = options.needsFreshAnswer && link.onlineState != .offline && isAsked(for: query.target)
+    // Then the listener may get what was said before.
+    let isAsked = isPrimary && views.targetID(of: query.target).map(link.isWatched) ?? false
+    let isOpen = options.needsFreshAnswer && link.onlineState != .offline && isAsked
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
@@ -42,16 +44,16 @@ extension SyncEngine {
           // The use of the target may have been stored again without this listener.
           allocated = try localStore.allocateTarget(query.target)
         }
-        if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
-        if !views.hasView(of: query) {
-          try activate(query, on: allocated, initial, isWatched: options.source == .default)
+        if isPrimary, options.source == .default, !link.isWatched(allocated.targetID) {
+          try views.takeOverConfirmedKeys(of: allocated.targetID, from: localStore)
         }
+        if !views.hasView(of: query) { try activate(query, on: allocated, options, initial) }
         target = allocated
       }
     } catch {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
-    lookForOwnWrites(of: query)
+    if let failure = views.lookForOwnWrites(of: query, in: localStore) { refreshViewsLater(after: failure) }
     let awaitsPrimary = membership.mustHearPrimary(
       options, isOffline: link.onlineState == .offline, isAnswered: views.isAnswered(query), at: now)
     follow(
@@ -64,11 +66,6 @@ extension SyncEngine {
     }
     guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
     follow(views.readFreshly(id, known))
-  }
-
-  /// True if this client has asked the backend for the target already, so that a listener may get what was said before.
-  private func isAsked(for target: Target) -> Bool {
-    isPrimary && views.targetID(of: target).map(link.isWatched) ?? false
   }
 
   // MARK: - Listening while another process holds the file
@@ -103,38 +100,18 @@ extension SyncEngine {
     }
   }
 
-  /// Gives the query a view on what the cache holds.
   private func activate(
-    _ query: Query, on target: TargetData, _ initial: InitialViewState?, isWatched: Bool
+    _ query: Query, on target: TargetData, _ options: ListenOptions, _ initial: InitialViewState?
   ) throws {
     do {
-      // Before the query runs: its result must not be older than what is said of it.
-      var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
-      if agreement != .open, initial != nil, localStore.hasNews {
-        agreement = .open
-        retryOnce(.synchronizeViews)
-      }
-      let first = try initial ?? run(query)
       follow(
-        views.activate(
-          query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: link.onlineState))
+        try views.activate(
+          query, on: target, initial, isWatched: options.source == .default, isPrimary: isPrimary,
+          onlineState: link.onlineState, in: localStore))
     } catch {
       releaseIfUnused(target.targetID)
       throw error
     }
-  }
-
-  /// Brings views that exist already in line with the file, before the backend is asked for their target: it sends what has changed
-  /// since the state that the file has. A bundle may have changed that while nothing was watched.
-  func takeOverConfirmedKeys(of target: TargetID) throws {
-    guard views.hasView(on: target), !link.isWatched(target) else { return }
-    views.takeOver(try localStore.confirmedKeys(for: target), of: target)
-  }
-
-  func run(_ query: Query) throws -> InitialViewState {
-    let result = try localStore.run(query, usePreviousResults: true)
-    emit(work.considerIndexes(for: query, after: result.execution))
-    return InitialViewState(query: query, result: result.documents, confirmedKeys: result.confirmedKeys)
   }
 
   func unlisten(_ id: ListenerID) {

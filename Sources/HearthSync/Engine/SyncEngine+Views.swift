@@ -10,7 +10,9 @@ extension SyncEngine {
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
     refresh { news in
-      apply(news.around(changes), event: self.event(event, and: news), refill: execute)
+      var group: WriteGroup?
+      let event = views.takeOver(news, around: event, isPrimary: isPrimary)
+      return apply(news.around(changes), event: event, amid: &group)
     }
   }
 
@@ -23,7 +25,9 @@ extension SyncEngine {
         // Another client has changed documents since: the states between the writes cannot be read any more, only the one after all.
         for (write, result) in zip(writes, stored) { noteStored(write, result) }
         let changes = stored.reduce(into: DocumentMap()) { $0.merge($1.changes) { _, new in new } }
-        return apply(news.around(changes), event: event(nil, and: news), refill: execute)
+        let event = views.takeOver(news, around: nil, isPrimary: isPrimary)
+        var group: WriteGroup?
+        return apply(news.around(changes), event: event, amid: &group)
       }
       var group = views.mayReadCache ? WriteGroup(of: stored) : nil
       var failure: (any Error)?
@@ -32,25 +36,10 @@ extension SyncEngine {
         group?.advance(by: result.changes)
         let isFirst = index == 0
         let changes = isFirst ? news.around(result.changes) : result.changes
-        failure = apply(changes, event: isFirst ? event(nil, and: news) : nil) { query in
-          try group?.result(of: query, execute: execute) ?? execute(query)
-        }
+        let event = isFirst ? views.takeOver(news, around: nil, isPrimary: isPrimary) : nil
+        failure = apply(changes, event: event, amid: &group)
       }
       return failure
-    }
-  }
-
-  /// The changes of other clients that belong to what is shown.
-  private struct Surroundings {
-    /// Gathered when the changes were stored.
-    var before: News
-    /// Gathered since, at the state of the file that views read.
-    var after: News
-
-    func around(_ changes: DocumentMap) -> DocumentMap {
-      var all = before.changes.isEmpty ? changes : before.changes.merging(changes) { _, new in new }
-      if !after.changes.isEmpty { all.merge(after.changes) { _, new in new } }
-      return all
     }
   }
 
@@ -58,9 +47,9 @@ extension SyncEngine {
   ///
   /// - Parameter body: Changes them, and returns the error if one could not be brought up to date. Must not write the cache.
   @discardableResult
-  private func refresh(_ body: (Surroundings) -> (any Error)?) -> (any Error)? {
+  private func refresh(_ body: (SurroundingNews) -> (any Error)?) -> (any Error)? {
     views.reports.begin()
-    var news = Surroundings(before: localStore.takeNews(), after: News())
+    var news = SurroundingNews(before: localStore.takeNews(), after: News())
     take(answers: news.before.answers)
     let failure =
       localStore.isShared && views.mayReadCache
@@ -78,59 +67,21 @@ extension SyncEngine {
   }
 
   private func apply(
-    _ changes: DocumentMap, event: RemoteEvent?, refill: (Query) throws -> DocumentMap
+    _ changes: DocumentMap, event: RemoteEvent?, amid group: inout WriteGroup?
   ) -> (any Error)? {
     // A result that is being computed does not have these changes.
     queryRuns.note(changes)
     if event != nil { statusWatch.backendConfirms() }
-    let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
-      try localStore.queries.writtenDocuments(among: keys)
-    }
+    let (viewActions, failure) = views.apply(changes, event: event, from: localStore, amid: &group)
     follow(viewActions)
     if let failure { refreshViewsLater(after: failure) }
     return failure
   }
 
-  private func refreshViewsLater(after failure: any Error) {
+  func refreshViewsLater(after failure: any Error) {
     guard !retries.holds(.refreshViews) else { return }
     log(.error, "Views could not be read from the cache: \(failure)")
     retry(.refreshViews)
-  }
-
-  /// Lets a view that has got its first listener say whether it is answered.
-  func lookForOwnWrites(of query: Query) {
-    guard let keys = views.keysOfPossibleGap(of: query) else { return }
-    var written: [DocumentKey: WrittenDocument]?
-    do {
-      written = try localStore.queries.writtenDocuments(among: keys)
-      // The view does not show the news yet. When it does, that is decided.
-      if localStore.hasNews { written = nil }
-    } catch {
-      refreshViewsLater(after: error)
-    }
-    views.noteOwnWrites(written, of: query)
-  }
-
-  private func execute(_ query: Query) throws -> DocumentMap {
-    try localStore.execute(query, usePreviousResults: false).documents
-  }
-
-  /// What the primary client says of the targets, at another one. Views take over the keys that it has stored.
-  ///
-  /// - Parameter event: A snapshot of the backend at the primary client; at another one the agreements of targets, whose keys the views
-  ///   have, read from the file after the former part of the news and before the latter.
-  private func event(_ event: RemoteEvent?, and news: Surroundings) -> RemoteEvent? {
-    guard !isPrimary else { return event }
-    let keys = news.before.confirmedKeys.filter { event?.targetChanges[$0.key] == nil }
-    for (target, keys) in keys.merging(news.after.confirmedKeys, uniquingKeysWith: { _, newer in newer }) {
-      views.takeOver(keys, of: target)
-    }
-    let before = RemoteEvent(agreements: news.before.targetStates)
-    let after = RemoteEvent(agreements: news.after.targetStates)
-    guard var all = event ?? before ?? after else { return nil }
-    all.targetChanges.merge(before?.targetChanges ?? [:]) { read, _ in read }
-    all.targetChanges.merge(after?.targetChanges ?? [:]) { _, newer in newer }
-    return all
   }
 
   /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later
@@ -148,19 +99,11 @@ extension SyncEngine {
   func reread(_ keys: Set<DocumentKey>) {
     views.noteUnread(keys)
     do {
-      try reread()
+      if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
     } catch {
       log(.error, "Views could not be read from the cache: \(error)")
       retryOnce(.refreshViews)
     }
-  }
-
-  /// Shows the documents that could not be read before.
-  func reread() throws {
-    guard !views.unreadKeys.isEmpty else { return }
-    let documents = try localStore.state(of: [], on: [], showing: views.unreadKeys).documents
-    views.noteRead()
-    refreshViews(documents)
   }
 }
 

@@ -328,6 +328,8 @@ package final class SyncEngine {
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
+      case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
+      case .synchronize: retryOnce(.synchronizeViews)
       }
     }
   }
@@ -383,7 +385,7 @@ package final class SyncEngine {
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews:
-        try reread()
+        if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
         if let failure = refreshViews([:]) { throw failure }
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()

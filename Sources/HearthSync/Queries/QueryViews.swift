@@ -1,10 +1,11 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It writes no storage, and reads only what a caller hands in as `refill` and `localDocuments`. The engine says what has changed and
-/// carries out the actions that each method returns, in order.
+/// It reads the cache that it is handed, and writes only that a target is taken into use for another client. The engine says what has changed
+/// and carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
@@ -32,6 +33,10 @@ struct QueryViews {
     case report([LocalViewChanges])
     /// Show these documents as the cache has them, also those that were shown as before the acknowledgement of a write.
     case reread(Set<DocumentKey>)
+    /// A query has run, and may lack an index.
+    case considerIndexes(for: Query, after: QueryExecution)
+    /// Bring all views in line with the file: there is news that a new one does not agree with.
+    case synchronize
   }
 
   var queries = QueryTable()
