@@ -1,5 +1,6 @@
 import HearthCache
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthSync
@@ -63,6 +64,20 @@ struct HeldCallsTests {
     #expect(ids(held.nextGroup) == [4])
     held.groupStored()
     held.assertInvariants()
+  }
+
+  @Test("a write that the cache refuses for another reason than a busy or damaged file is not kept")
+  func sortedFailures() throws {
+    let cache = try PartCache()
+    var held = held(1...1)
+    let failure = StoreError(kind: .full, message: "made to fail")
+    cache.fail(with: failure)
+    #expect(throws: failure) { try held.store([write(1)], of: nil, keepsFormer: false, in: cache.store) }
+    #expect(held.groupFailed(failure, now: .zero, in: cache.store) == .giveUp(write(1)) && held.isEmpty)
+    let refusal = HeldCalls.failed(write(1), failure)
+    guard refusal.count == 2, case .completeWrite(WriteID(rawValue: 1), .some) = refusal[1] else {
+      throw TestFailure("the caller is not told: \(refusal)")
+    }
   }
 
   @Test("a failure that ends the attempt lets the next one begin with a group again")

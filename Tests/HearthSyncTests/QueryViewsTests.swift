@@ -47,6 +47,7 @@ struct QueryViewsTests {
       case .reread(let keys): "reread \(keys.map(\.id).sorted())"
       case .considerIndexes: "indexes"
       case .synchronize: "synchronize"
+      case .loseLease: "lease lost"
       case .emit(.raiseSnapshot(let id, let snapshot)):
         "listener \(id.rawValue): [\(snapshot.ids.joined(separator: " "))]"
       case .emit(.raiseError(let id, let error)): "listener \(id.rawValue): error \(error.code)"

@@ -16,7 +16,7 @@ extension SyncEngine {
       do {
         try operation()
       } catch {
-        guard mayConcernOneTarget(error) else { throw error }
+        guard localStore.mayConcernOneTarget(error) else { throw error }
         failure = error
       }
     }
@@ -27,11 +27,6 @@ extension SyncEngine {
       try attempt { try follow(target, isWatched: isWatched) }
     }
     if let failure { throw failure }
-  }
-
-  /// False for errors that the next target would have, too, perhaps after a long wait.
-  private func mayConcernOneTarget(_ error: any Error) -> Bool {
-    !CacheError.isLeaseLost(error) && !localStore.isHeldByOther(error)
   }
 
   /// Ends the view of a target that no other client uses any more.
@@ -88,7 +83,7 @@ extension SyncEngine {
         if targets[target] == nil { targets[target] = try adopt(target, isWatched: isWatched) }
         if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
       } catch {
-        guard mayConcernOneTarget(error) else { throw error }
+        guard localStore.mayConcernOneTarget(error) else { throw error }
         isComplete = false
       }
     }

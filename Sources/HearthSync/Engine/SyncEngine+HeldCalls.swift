@@ -10,11 +10,6 @@ extension SyncEngine {
   /// Longer than a transaction of another process usually takes.
   private static let briefWait: Duration = .milliseconds(20)
 
-  /// Takes note of an attempt that has waited for the file in vain, if that is what the error says.
-  func noteVainWait(after error: any Error) {
-    if localStore.isHeldByOther(error) { held.noteVainWait(now: now, busyTimeout: localStore.busyTimeout) }
-  }
-
   /// Stores the writes, begins the listeners and tells the others what waits, unless another process holds the file at this moment.
   func tryHeldCalls() {
     guard !held.isEmpty || membership.owesNotice, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),

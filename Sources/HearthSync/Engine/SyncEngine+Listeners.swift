@@ -74,7 +74,7 @@ extension SyncEngine {
   ///
   /// A read that is made once fails: its caller can decide what to do instead.
   func listenFailed(_ listen: HeldListen, _ error: any Error) {
-    noteVainWait(after: error)
+    held.noteVainWait(after: error, now: now, in: localStore)
     guard localStore.isHeldByOther(error), !listen.options.isOneTimeRead else {
       return emit(.raiseError(listen.id, .listenFailed(error)))
     }
@@ -123,20 +123,10 @@ extension SyncEngine {
 
   /// The backend refused the target: all its listeners end.
   func rejectQueries(of target: TargetID, _ error: StatusError) {
-    if isPrimary { tellOthers(thatBackendRefused: target, error) }
-    release(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
+    follow(membership.publishRejection(of: target, error, in: localStore))
+    follow(membership.release(target, unconfirmedKeys: views.unconfirmedKeys(of: target), in: localStore))
     emit(queryRuns.reject(target, error))
     follow(views.reject(target, error))
-  }
-
-  private func tellOthers(thatBackendRefused target: TargetID, _ error: StatusError) {
-    do {
-      try localStore.publishRejection(of: target, error)
-    } catch {
-      // The backend is asked for it once more, and then they hear of it.
-      log(.warning, "Other clients cannot be told that the backend has refused target \(target): \(error)")
-      retryOnce(.followOthers)
-    }
   }
 
   // MARK: - Targets
@@ -147,17 +137,6 @@ extension SyncEngine {
   func releaseIfUnused(_ target: TargetID, unconfirmedKeys: Set<DocumentKey> = []) {
     guard !views.hasView(on: target), !queryRuns.hasBackgroundListen(for: target), localStore.isActive(target)
     else { return }
-    release(target, unconfirmedKeys: unconfirmedKeys)
-  }
-
-  /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token, and stale ones
-  /// are safe. That other clients need not watch it any more is stored later if it fails.
-  private func release(_ target: TargetID, unconfirmedKeys: Set<DocumentKey>) {
-    do {
-      try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
-    } catch {
-      if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
-      if localStore.isShared { retryOnce(.storeTargetUses, after: error) }
-    }
+    follow(membership.release(target, unconfirmedKeys: unconfirmedKeys, in: localStore))
   }
 }

@@ -12,7 +12,7 @@ extension SyncEngine {
       case .showSharedState: showSharedOnlineState()
       case .loseLease: loseLease()
       case .sendOn: fillWritePipeline()
-      case .rest: retryOnce(.storeRole, isDue: false)
+      case .retry(let operation, let isDue): retryOnce(operation, isDue: isDue)
       }
     }
   }
@@ -36,12 +36,5 @@ extension SyncEngine {
         follow(views.endWait(of: listener, isAnswered: false))
       }
     }
-  }
-
-  func primaryWatchTimerFired() {
-    guard membership.primaryWatch.timerRuns else { return }
-    // It may have written something that this client was not woken for.
-    lookForNews()
-    follow(membership.primaryWatch.timerFired())
   }
 }

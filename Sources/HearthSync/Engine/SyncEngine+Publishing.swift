@@ -13,7 +13,10 @@ extension SyncEngine {
     for _ in 0..<Self.maximumNewsRounds {
       if localStore.hasNews { refreshViews([:]) }
       runRetries()
-      publishSoon()
+      // What waits for its next attempt would wait for the file in this event again.
+      if isPrimary, !localStore.leaseIsLost, !retries.holds(.publish) {
+        follow(membership.publishSoon(views.syncStates, link.onlineState, in: localStore))
+      }
       if !localStore.hasNews, !retries.isDue { break }
     }
     if localStore.hasNews { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
@@ -21,17 +24,6 @@ extension SyncEngine {
       !isPrimary && link.onlineState != .offline && (views.waitForBackend || views.awaitSignOfLife)
     follow(membership.primaryWatch.endEvent(isAwaited: awaitsPrimary))
     if localStore.takeHasTold() { emit(.wakeOthers) }
-  }
-
-  private func publishSoon() {
-    // What waits for its next attempt would wait for the file in this event again.
-    guard isPrimary, !localStore.leaseIsLost, !retries.holds(.publish) else { return }
-    do {
-      try membership.publish(views.syncStates, link.onlineState, in: localStore)
-    } catch {
-      log(.debug, "The state of the client cannot be told to the others: \(error)")
-      if !leaseIsLost(error) { retryOnce(.publish, after: error) }
-    }
   }
 
   /// Takes note of an error that says that another client has the lease.

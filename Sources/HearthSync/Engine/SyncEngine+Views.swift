@@ -58,7 +58,7 @@ extension SyncEngine {
         take(answers: news.after.answers)
         return body(news)
       } : body(news)
-    report(views.reports.end())
+    follow(views.storeReports(in: localStore))
     // In a transaction no repair was possible.
     if let failure { localStore.noteDamage(failure) }
     follow(news.before)
@@ -82,17 +82,6 @@ extension SyncEngine {
     guard !retries.holds(.refreshViews) else { return }
     log(.error, "Views could not be read from the cache: \(failure)")
     retry(.refreshViews)
-  }
-
-  /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later
-  /// queries. So a failure is of no consequence.
-  private func report(_ changes: [LocalViewChanges]) {
-    guard !changes.isEmpty else { return }
-    do {
-      try localStore.notifyLocalViewChanges(changes)
-    } catch {
-      if !leaseIsLost(error) { log(.warning, "What the views show could not be stored: \(error)") }
-    }
   }
 
   /// Shows documents as the cache has them, later if it cannot be read.

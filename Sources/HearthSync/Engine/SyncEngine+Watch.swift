@@ -82,15 +82,13 @@ extension SyncEngine {
       } else {
         let read = views.freshReads.listener(of: id)
         follow(link.forget(id, awaitingRemoval: isWatchedByBackend))
-        if let read { readRejected(read, error) } else { rejectQueries(of: id, error) }
+        if let read {
+          follow(views.rejectRead(of: read, error))
+        } else {
+          rejectQueries(of: id, error)
+        }
       }
     }
-  }
-
-  /// The backend refuses a read that was made although its query has a listener: only the read fails.
-  private func readRejected(_ listener: ListenerID, _ error: StatusError) {
-    follow(views.unlisten(listener))
-    emit(.raiseError(listener, error))
   }
 
   /// The backend refuses to say what became of a document in limbo: the cached copy is forgotten.

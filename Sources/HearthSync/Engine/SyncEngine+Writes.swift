@@ -25,7 +25,7 @@ extension SyncEngine {
     var batches: [MutationBatch] = []
     if queue.count > 1 {
       do {
-        let stored = try store(queue, of: signedInUser)
+        let stored = try held.store(queue, of: signedInUser, keepsFormer: views.mayReadCache, in: localStore)
         show(queue, stored, of: signedInUser)
         batches = stored.map(\.batch)
         queue = []
@@ -35,13 +35,13 @@ extension SyncEngine {
     }
     for (index, write) in queue.enumerated() {
       do {
-        let stored = try store([write], of: signedInUser)
+        let stored = try held.store([write], of: signedInUser, keepsFormer: false, in: localStore)
         show([write], stored, of: signedInUser)
         batches += stored.map(\.batch)
       } catch {
         // Those behind it wait too, so that the outbox keeps their order.
         if keep(Array(queue[index...]), attempted: 1, after: error) { break }
-        writeFailed(write, error)
+        emit(HeldCalls.failed(write, error))
       }
     }
     // What was stored before them is sent when they are stored: to send it may need the file, too.
@@ -61,7 +61,7 @@ extension SyncEngine {
   /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
   /// - Returns: False if the error is one of the writes themselves.
   private func keep(_ writes: [LocalWrite], attempted: Int, after error: any Error) -> Bool {
-    noteVainWait(after: error)
+    held.noteVainWait(after: error, now: now, in: localStore)
     let isBusy = localStore.isHeldByOther(error)
     guard isBusy || cacheIsBeingReplaced else { return false }
     log(.notice, "Writes wait \(isBusy ? "for another process" : "until the cache is opened anew"): \(error)")
@@ -70,15 +70,8 @@ extension SyncEngine {
     return true
   }
 
-  private func writeFailed(_ write: LocalWrite, _ error: any Error) {
-    // In the log too, because a write may have no completion.
-    log(.error, "A write was not saved: \(error)")
-    emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
-  }
-
-  /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
-  /// The next engine gets what is held (``handOver()``). Or the client is about to end, and reports what is held as not saved.
-  var cacheIsBeingReplaced: Bool { localStore.reopening != nil || localStore.ending != nil }
+  /// True if the cache is about to be opened anew, or the client to end. What is held is handed over then (``handOver()``), or reported.
+  var cacheIsBeingReplaced: Bool { localStore.isBeingReplaced }
 
   private func hold(_ writes: [LocalWrite], damagedCount: Int = 0) {
     held.hold(writes, of: signedInUser, damagedCount: damagedCount)
@@ -91,17 +84,16 @@ extension SyncEngine {
     while let first = held.nextGroup.first {
       let (writes, owner) = (held.nextGroup.map(\.write), first.owner)
       do {
-        let results = try store(writes, of: owner)
+        let results = try held.store(writes, of: owner, keepsFormer: views.mayReadCache, in: localStore)
         held.groupStored()
         show(writes, results, of: owner)
       } catch {
-        noteVainWait(after: error)
-        switch held.groupFailed(failure(behind: error)) {
+        switch held.groupFailed(error, now: now, in: localStore) {
         case .wait: throw error
         case .goOn: break
         case .giveUp(let write):
           statusWatch.outboxChanges()
-          writeFailed(write, error)
+          emit(HeldCalls.failed(write, error))
         }
       }
     }
@@ -110,11 +102,6 @@ extension SyncEngine {
     for id in waits.takeHeldRequests() {
       emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
     }
-  }
-
-  private func failure(behind error: any Error) -> HeldCalls.Failure {
-    if localStore.isHeldByOther(error) || localStore.ending != nil { return .fileIsBusy }
-    return cacheIsBeingReplaced ? .fileIsReplaced : .write
   }
 
   /// Tries to store the writes that had to wait for another process, without waiting for the next planned attempt. Those that cannot be
@@ -127,13 +114,6 @@ extension SyncEngine {
         log(.notice, "Writes still wait for another process: \(error)")
       }
     }
-  }
-
-  private func store(_ writes: [LocalWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
-    // While some are held, none but these is stored.
-    let areDelayed = !held.writes.isEmpty
-    return try localStore.write(
-      many: writes, of: .user(owner), areDelayed: areDelayed, keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.

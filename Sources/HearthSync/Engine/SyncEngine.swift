@@ -95,7 +95,7 @@ package final class SyncEngine {
     time.advance(to: now, wallTime: wallTime)
     link.advance(to: self.now)
     if link.isForbidden(for: .shutdown) {
-      refuse(event)
+      emit(event.refusal)
     } else {
       let writeCount = localStore.writeTransactionCount
       dispatch(event)
@@ -258,7 +258,11 @@ package final class SyncEngine {
 
   private func timerFired(_ kind: TimerKind) {
     switch kind {
-    case .onlineStateTimeout where !isPrimary: primaryWatchTimerFired()
+    case .onlineStateTimeout where !isPrimary:
+      guard membership.primaryWatch.timerRuns else { break }
+      // The primary client may have written something that this one was not woken for.
+      lookForNews()
+      follow(membership.primaryWatch.timerFired())
     case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout: follow(link.timerFired(kind))
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
@@ -269,22 +273,6 @@ package final class SyncEngine {
       clientRefreshTimerFired()
       tryHeldCalls()
     case .indexBackfill: emit(work.indexTimerFired())
-    }
-  }
-
-  /// Answers every event after the end that expects an answer with an error.
-  private func refuse(_ event: SyncEvent) {
-    switch event {
-    case .listen(let id, _, _): emit(.raiseError(id, .terminated))
-    case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
-    case .request(let id, _): emit(.requestFailed(id, .terminated))
-    case .bundleBytes(let id, _), .bundleEnded(let id, _): emit(BundleLoads.failed(id, .failed, .terminated))
-    case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,
-      .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
-      .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
-      .timerFired, .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged, .saveWrites,
-      .suspend, .resume, .setVisibility, .shutdown:
-      break
     }
   }
 
@@ -330,6 +318,7 @@ package final class SyncEngine {
       case .reread(let keys): reread(keys)
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
       case .synchronize: retryOnce(.synchronizeViews)
+      case .loseLease: loseLease()
       }
     }
   }

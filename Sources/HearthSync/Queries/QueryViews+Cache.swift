@@ -106,6 +106,20 @@ extension QueryViews {
     }
   }
 
+  /// All views have changed. Stores what they show now, in a second transaction: it follows from what was stored, and is only a help for later
+  /// queries. So a failure is of no consequence.
+  mutating func storeReports(in localStore: LocalStore) -> [Action] {
+    let changes = reports.end()
+    guard !changes.isEmpty else { return [] }
+    do {
+      try localStore.notifyLocalViewChanges(changes)
+      return []
+    } catch {
+      if CacheError.isLeaseLost(error) { return [.loseLease] }
+      return [.emit(.log(.warning, "What the views show could not be stored: \(error)"))]
+    }
+  }
+
   // MARK: - Documents that are not shown as they are
 
   /// Reads the documents that could not be read before; nil if there are none. The next change is to show them.

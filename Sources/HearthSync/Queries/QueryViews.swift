@@ -37,6 +37,8 @@ struct QueryViews {
     case considerIndexes(for: Query, after: QueryExecution)
     /// Bring all views in line with the file: there is news that a new one does not agree with.
     case synchronize
+    /// Another client has the lease.
+    case loseLease
   }
 
   var queries = QueryTable()
@@ -211,6 +213,11 @@ struct QueryViews {
       actions += Self.lookups(limbo.viewRemoved(id))
     }
     return actions
+  }
+
+  /// The backend refuses a read that was made although its query has a listener: only the read fails.
+  mutating func rejectRead(of listener: ListenerID, _ error: StatusError) -> [Action] {
+    unlisten(listener) + [.emit(.raiseError(listener, error))]
   }
 
   /// Ends all listeners without a word. Lookups of documents in limbo stay as they are: the link's streams are closed.

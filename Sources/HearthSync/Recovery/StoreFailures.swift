@@ -6,6 +6,15 @@ extension LocalStore {
   func isHeldByOther(_ error: any Error) -> Bool {
     isShared && (error as? StoreError)?.kind == .unavailable
   }
+
+  /// False for errors that the next target would have, too, perhaps after a long wait.
+  func mayConcernOneTarget(_ error: any Error) -> Bool {
+    !CacheError.isLeaseLost(error) && !isHeldByOther(error)
+  }
+
+  /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
+  /// The next engine gets what is held. Or the client is about to end, and reports what is held as not saved.
+  var isBeingReplaced: Bool { reopening != nil || ending != nil }
 }
 
 extension CacheError {

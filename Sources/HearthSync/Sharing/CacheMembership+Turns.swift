@@ -38,7 +38,7 @@ extension CacheMembership {
       try localStore.leaveLease(to: heir, isFutile: ending.isCutOff || state.waitsForApplication)
     } catch {
       var actions = [Action.emit(.log(.debug, "The lease could not be left to another client: \(error)"))]
-      if localStore.isHeldByOther(error) { actions.append(.rest) }
+      if localStore.isHeldByOther(error) { actions.append(.retry(.storeRole, isDue: false)) }
       guard CacheError.isLeaseLost(error) else { return (false, actions) }
       return (true, actions + [.loseLease])
     }

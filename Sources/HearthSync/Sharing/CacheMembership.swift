@@ -26,8 +26,8 @@ struct CacheMembership {
     case loseLease
     /// The turn goes on: batches may be sent again.
     case sendOn
-    /// The file is held by another process: leave the role as it is for a while.
-    case rest
+    /// Carry the operation out later, unless that is planned already.
+    case retry(RetryableOperation, isDue: Bool)
   }
 
   /// Something that a client has not told the others because another process has held the file.
@@ -172,6 +172,20 @@ struct CacheMembership {
     }
     try published.publish(
       states(), online, store: { try localStore.publish($0) }, storeOnline: { try localStore.publish($0) })
+  }
+
+  /// Notifies the other clients at the end of an event: see ``publish(_:_:in:)``. What fails is repeated.
+  mutating func publishSoon(
+    _ states: @autoclosure () -> [TargetID: TargetAgreement], _ online: OnlineState, in localStore: LocalStore
+  ) -> [Action] {
+    do {
+      try publish(states(), online, in: localStore)
+      return []
+    } catch {
+      let log = Action.emit(.log(.debug, "The state of the client cannot be told to the others: \(error)"))
+      if CacheError.isLeaseLost(error) { return [log, .loseLease] }
+      return [log, .retry(.publish, isDue: !localStore.isHeldByOther(error))]
+    }
   }
 
   /// Checks in debug builds what must hold between two events.

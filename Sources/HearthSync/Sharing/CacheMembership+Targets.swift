@@ -1,0 +1,33 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Notices to other clients that are about targets.
+extension CacheMembership {
+  /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token, and stale ones
+  /// are safe. That other clients need not watch it any more is stored later if it fails.
+  func release(_ target: TargetID, unconfirmedKeys: Set<DocumentKey>, in localStore: LocalStore) -> [Action] {
+    do {
+      try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
+      return []
+    } catch {
+      let consequence =
+        CacheError.isLeaseLost(error)
+        ? Action.loseLease : .emit(.log(.warning, "The end of target \(target) could not be stored: \(error)"))
+      guard localStore.isShared else { return [consequence] }
+      return [consequence, .retry(.storeTargetUses, isDue: !localStore.isHeldByOther(error))]
+    }
+  }
+
+  /// The backend has refused a target, which concerns the other clients if this one has the streams.
+  func publishRejection(of target: TargetID, _ error: StatusError, in localStore: LocalStore) -> [Action] {
+    guard isPrimary else { return [] }
+    do {
+      try localStore.publishRejection(of: target, error)
+      return []
+    } catch {
+      // The backend is asked for it once more, and then they hear of it.
+      let message = "Other clients cannot be told that the backend has refused target \(target): \(error)"
+      return [.emit(.log(.warning, message)), .retry(.followOthers, isDue: true)]
+    }
+  }
+}
