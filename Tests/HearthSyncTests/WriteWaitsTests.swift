@@ -85,4 +85,17 @@ struct WriteWaitsTests {
     guard case .requestFailed(let id, _)? = refusal.first else { throw TestFailure("the call waits: \(refusal)") }
     #expect(id == request(5) && refusal.count == 1)
   }
+
+  @Test("an answer of the active user's ends waits, one of a former user's only completes its write")
+  func answers() {
+    for isActiveUsers in [false, true] {
+      var waits = WriteWaits()
+      waits.add(write(1), for: 7, nil)
+      waits.add(request(1), upTo: 7)
+      let emitted = waits.answered(7, isActiveUsers: isActiveUsers, nil).compactMap { action -> SyncAction? in
+        if case .emit(let action) = action { action } else { nil }
+      }
+      #expect(emitted == [.completeWrite(write(1), nil)] + (isActiveUsers ? [.answer(request(1), .done)] : []))
+    }
+  }
 }

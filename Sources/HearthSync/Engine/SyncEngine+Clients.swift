@@ -48,18 +48,11 @@ extension SyncEngine {
       follow(conflicts.batchLeaves(answer.batchID))
       emit(waits.complete(answer.batchID, answer.error))
       guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
-      if answer.error == nil { emit(waits.batchAnswered(answer.batchID)) } else { lowerWaits() }
-    }
-  }
-
-  /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.
-  func lowerWaits() {
-    do {
-      let owner = LocalStore.Owner.user(signedInUser)
-      emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
-    } catch {
-      log(.debug, "The outbox cannot be read: \(error)")
-      retryOnce(.synchronizeViews)
+      if answer.error == nil {
+        emit(waits.batchAnswered(answer.batchID))
+      } else {
+        follow(waits.lower(of: signedInUser, in: localStore.outbox))
+      }
     }
   }
 

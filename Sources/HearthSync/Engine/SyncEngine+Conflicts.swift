@@ -28,7 +28,9 @@ extension SyncEngine {
         }
       conflicts.stored(batchID)
       sender.settle(batchID)
-      if conflict.leavesOutbox { completeOutOfTurn(batchID, conflict.error) }
+      if conflict.leavesOutbox {
+        follow(waits.leftOutOfTurn(batchID, conflict.error, of: signedInUser, in: localStore.outbox))
+      }
       statusWatch.outboxChanges()
       refreshViews(changes)
     } catch CacheError.unknownBatch {

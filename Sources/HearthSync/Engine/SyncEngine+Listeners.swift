@@ -114,6 +114,20 @@ extension SyncEngine {
     }
   }
 
+  /// Carries out actions of queries that have run, in order.
+  func follow(_ runActions: [QueryRuns.Action]) {
+    for action in runActions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
+      case .listenFailed(let listen, let error): listenFailed(listen, error)
+      case .release(let target): releaseIfUnused(target)
+      case .followOthers: if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
+      case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
+      }
+    }
+  }
+
   func unlisten(_ id: ListenerID) {
     transfers.end(id)
     held.remove(id)

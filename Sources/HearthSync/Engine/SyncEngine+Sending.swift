@@ -43,7 +43,7 @@ extension SyncEngine {
         batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       sender.answeredElsewhere(batchID)
       follow(conflicts.batchLeaves(batchID))
-      completeOutOfTurn(batchID, error)
+      follow(waits.leftOutOfTurn(batchID, error, of: signedInUser, in: localStore.outbox))
       emit(.answer(id, .done))
       refreshViews(changes)
       sender.outboxHasGrown()

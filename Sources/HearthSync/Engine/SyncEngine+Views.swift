@@ -23,7 +23,7 @@ extension SyncEngine {
     refresh { news in
       guard news.after.changes.isEmpty else {
         // Another client has changed documents since: the states between the writes cannot be read any more, only the one after all.
-        for (write, result) in zip(writes, stored) { noteStored(write, result) }
+        for write in writes { follow(WriteWaits.stored(write)) }
         let changes = stored.reduce(into: DocumentMap()) { $0.merge($1.changes) { _, new in new } }
         let event = views.takeOver(news, around: nil, isPrimary: isPrimary)
         var group: WriteGroup?
@@ -32,7 +32,7 @@ extension SyncEngine {
       var group = views.mayReadCache ? WriteGroup(of: stored) : nil
       var failure: (any Error)?
       for (index, (write, result)) in zip(writes, stored).enumerated() {
-        noteStored(write, result)
+        follow(WriteWaits.stored(write))
         group?.advance(by: result.changes)
         let isFirst = index == 0
         let changes = isFirst ? news.around(result.changes) : result.changes

@@ -123,15 +123,9 @@ extension SyncEngine {
     let isShown = localStore.isUser(owner)
     if isShown, stored.count > 1 { return refreshViews(after: writes, stored) }
     for (write, result) in zip(writes, stored) {
-      noteStored(write, result)
+      follow(WriteWaits.stored(write))
       if isShown { refreshViews(result.changes) }
     }
-  }
-
-  /// Takes note that a write is stored, before it is shown.
-  func noteStored(_ write: LocalWrite, _ result: LocalStore.StoredWrite) {
-    statusWatch.outboxChanges()
-    if write.keepsOutcome { emit(.writeSaved(write.id)) }
   }
 
   // MARK: - Sending
@@ -205,6 +199,19 @@ extension SyncEngine {
 
   // MARK: - Outcomes
 
+  /// Carries out actions of the waits for writes, in order.
+  func follow(_ actions: [WriteWaits.Action]) {
+    for action in actions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .outboxChanges: statusWatch.outboxChanges()
+      case .backendConfirms: statusWatch.backendConfirms()
+      case .show(let changes): refreshViews(changes)
+      case .synchronize: retryOnce(.synchronizeViews)
+      }
+    }
+  }
+
   /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
   func attempt(_ operation: RetryableOperation) {
     guard !retries.holdsAnswers else { return retry(operation) }
@@ -213,22 +220,6 @@ extension SyncEngine {
     } catch {
       goOffline(after: error, retrying: operation)
     }
-  }
-
-  func acknowledge(_ result: MutationBatchResult, of owner: String?, needsLease: Bool = false) throws {
-    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: needsLease, at: wallTime)
-    complete(result.batch.batchID, of: owner, nil)
-    refreshViews(changes)
-  }
-
-  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?, needsLease: Bool = false) throws {
-    let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: needsLease, at: wallTime)
-    if error.deservesWarning {
-      let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
-      log(.warning, "Write at \(keys) failed: \(error.message)")
-    }
-    complete(batch.batchID, of: owner, error)
-    refreshViews(changes)
   }
 
   /// Lets batches go that the cache can no longer read, so that the writes behind them reach the backend.
@@ -242,21 +233,5 @@ extension SyncEngine {
     refreshViews(changes)
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
-  }
-
-  /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.
-  func completeOutOfTurn(_ batchID: BatchID, _ error: StatusError?) {
-    statusWatch.outboxChanges()
-    emit(waits.complete(batchID, error))
-    lowerWaits()
-  }
-
-  /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
-  func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
-    statusWatch.outboxChanges()
-    statusWatch.backendConfirms()
-    emit(waits.complete(batchID, error))
-    // An answer to a former user's batch says nothing of this user's.
-    if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }
   }
 }

@@ -323,20 +323,6 @@ package final class SyncEngine {
     }
   }
 
-  /// Carries out actions of queries that have run, in order.
-  func follow(_ runActions: [QueryRuns.Action]) {
-    for action in runActions {
-      switch action {
-      case .emit(let action): emit(action)
-      case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
-      case .listenFailed(let listen, let error): listenFailed(listen, error)
-      case .release(let target): releaseIfUnused(target)
-      case .followOthers: if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
-      case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
-      }
-    }
-  }
-
   /// The documents that the link has to know, for one call.
   var confirmedKeys: ConfirmedKeys { views.confirmedKeys }
 
@@ -369,8 +355,15 @@ package final class SyncEngine {
       switch operation {
       case .start: try localStore.start()
       case .probe: _ = try localStore.lastRemoteSnapshotVersion()
-      case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
-      case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
+      case .acknowledge(let result, let owner):
+        follow(
+          try waits.acknowledge(
+            result, of: owner, isActiveUsers: LocalStore.isSameUser(owner, signedInUser), at: wallTime, in: localStore))
+      case .reject(let batch, let error, let owner):
+        follow(
+          try waits.reject(
+            batch, error, of: owner, isActiveUsers: LocalStore.isSameUser(owner, signedInUser), at: wallTime,
+            in: localStore))
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews:
@@ -390,7 +383,10 @@ package final class SyncEngine {
     } catch CacheError.unknownBatch(let batchID, _) {
       // The batch has left the queue already; there is nothing left to do for it.
       log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
-      complete(batchID, of: operation.owner ?? signedInUser, operation.rejection)
+      let owner = operation.owner ?? signedInUser
+      follow(
+        waits.answered(
+          batchID, isActiveUsers: LocalStore.isSameUser(owner, signedInUser), operation.rejection))
     }
   }
 }

@@ -1,0 +1,73 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Storing the ends of batches, and completing the calls that wait for them.
+extension WriteWaits {
+  enum Action {
+    case emit(SyncAction)
+    /// An observer of the outbox may see a difference.
+    case outboxChanges
+    /// The backend has answered a write.
+    case backendConfirms
+    /// Show these documents, as the local view now has them.
+    case show(DocumentMap)
+    /// The outbox cannot be read: bring everything in line with the file later.
+    case synchronize
+  }
+
+  /// The backend has committed a batch. Any client stores an answer that it has received, whether it still has the lease or not.
+  ///
+  /// - Parameters:
+  ///   - owner: The user whose batch it is.
+  ///   - isActiveUsers: False if another user has signed in since.
+  ///   - time: The device's time.
+  mutating func acknowledge(
+    _ result: MutationBatchResult, of owner: String?, isActiveUsers: Bool, at time: Timestamp, in localStore: LocalStore
+  ) throws -> [Action] {
+    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: false, at: time)
+    return answered(result.batch.batchID, isActiveUsers: isActiveUsers, nil) + [.show(changes)]
+  }
+
+  /// The backend has refused a batch.
+  mutating func reject(
+    _ batch: MutationBatch, _ error: StatusError, of owner: String?, isActiveUsers: Bool, at time: Timestamp,
+    in localStore: LocalStore
+  ) throws -> [Action] {
+    let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: false, at: time)
+    var actions: [Action] = []
+    if error.deservesWarning {
+      let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
+      actions.append(.emit(.log(.warning, "Write at \(keys) failed: \(error.message)")))
+    }
+    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.show(changes)]
+  }
+
+  /// Completes the calls that wait for a batch that was answered. Comes before the listeners hear of its outcome.
+  mutating func answered(_ batchID: BatchID, isActiveUsers: Bool, _ error: StatusError?) -> [Action] {
+    var completions = complete(batchID, error)
+    // An answer to a former user's batch says nothing of this user's.
+    if isActiveUsers { completions += batchAnswered(batchID) }
+    return [.outboxChanges, .backendConfirms] + completions.map { .emit($0) }
+  }
+
+  /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.
+  mutating func leftOutOfTurn(
+    _ batchID: BatchID, _ error: StatusError?, of user: String?, in outbox: CacheOutbox
+  ) -> [Action] {
+    [.outboxChanges] + complete(batchID, error).map { .emit($0) } + lower(of: user, in: outbox)
+  }
+
+  /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.
+  mutating func lower(of user: String?, in outbox: CacheOutbox) -> [Action] {
+    do {
+      return try lower { try outbox.highestBatchID(notAfter: $0, of: .user(user)) }.map { .emit($0) }
+    } catch {
+      return [.emit(.log(.debug, "The outbox cannot be read: \(error)")), .synchronize]
+    }
+  }
+
+  /// A write is stored, and not shown yet.
+  static func stored(_ write: LocalWrite) -> [Action] {
+    write.keepsOutcome ? [.outboxChanges, .emit(.writeSaved(write.id))] : [.outboxChanges]
+  }
+}
