@@ -10,8 +10,8 @@
 // others use through inference alone is listed as named by no other target.
 //
 // --check prints only what must not be, and fails for it: arrows between modules that the table of docs/architecture.md does not allow,
-// cycles between folders, types that a folder must not name, types above the limits, symbol links in comments that lead nowhere, names in documents that the sources do not
-// have.
+// cycles between folders, types that a folder must not name, types above the limits, folders of tests that the sources do not have, names that
+// two files of tests share, symbol links in comments that lead nowhere, names in documents that the sources do not have.
 import Foundation
 
 func fail(_ message: String) -> Never {
@@ -55,6 +55,7 @@ func fail(_ message: String) -> Never {
         exceptions.check("stored", of: size.name, number: size.stored)
       }
     }
+    defects += TestFolders.defects(modules, below: package)
     exceptions.checkUnused()
     defects += exceptions.defects
     let links = checkLinks(modules)

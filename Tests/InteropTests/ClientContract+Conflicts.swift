@@ -6,8 +6,8 @@ import Testing
 extension ClientContract {
   func conflicts(_ port: Int, _ project: String) async throws {
     let rules: [Hearth.ConflictRule] = [.collection("merged", .mergeFields), .collection("copied", .keepBoth)]
-    let first = try TestClient(port: port, project: project, conflictRules: rules)
-    let second = try TestClient(port: port, project: project, conflictRules: rules)
+    let first = try InteropClient(port: port, project: project, conflictRules: rules)
+    let second = try InteropClient(port: port, project: project, conflictRules: rules)
     let (merged, copied) = ("merged/todo", "copied/note")
     try await first.document(merged).setData(["title": "tea", "done": false, "votes": 1])
     try await first.document(copied).setData(["text": "draft"])

@@ -8,8 +8,8 @@ extension ClientContract {
   // MARK: - Transactions
 
   func transactionEdges(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
-    let other = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
+    let other = try InteropClient(port: port, project: project)
     let there = client.document("rooms/there")
     let missing = client.document("rooms/missing")
     try await there.setData(["old": 1])
@@ -64,7 +64,7 @@ extension ClientContract {
   // MARK: - Aggregations
 
   func aggregationEdges(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     let rows = client.collection("rows")
     let odd = ["a b", "a.b", "`", "\\", "é", "1a", "__x"].map { Hearth.FieldPath([$0]) }
     let values: [(id: String, n: Any, group: String)] = [
@@ -127,8 +127,8 @@ extension ClientContract {
   // MARK: - Bundles
 
   func bundles(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
-    let other = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
+    let other = try InteropClient(port: port, project: project)
     // The backend's c1 is newer than the bundle, c2 is not there any more, c3 came later.
     try await other.document("cities/c1").setData(["n": 10])
     try await other.document("cities/c3").setData(["n": 3])
@@ -177,8 +177,8 @@ extension ClientContract {
   // MARK: - Network
 
   func flicker(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
-    let witness = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
+    let witness = try InteropClient(port: port, project: project)
     let log = EventLog(client.collection("totals"))
     for number in 1...40 {
       // Google's backends repeat a write whose acknowledgement was lost, so it is one that can be repeated.

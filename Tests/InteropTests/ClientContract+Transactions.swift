@@ -5,7 +5,7 @@ import Testing
 
 extension ClientContract {
   func transactions(_ port: Int, _ project: String) async throws {
-    let clients = try (1...2).map { _ in try TestClient(port: port, project: project) }
+    let clients = try (1...2).map { _ in try InteropClient(port: port, project: project) }
     try await clients[0].document("accounts/a").setData(["balance": 100])
     try await clients[0].document("accounts/b").setData(["balance": 0])
 
@@ -19,7 +19,7 @@ extension ClientContract {
       try await group.waitForAll()
     }
     #expect(runs.value == 6)
-    let witness = try TestClient(port: port, project: project)
+    let witness = try InteropClient(port: port, project: project)
     #expect(try await witness.document("accounts/a").getDocument(source: .server).get("balance") as? Int == 40)
     #expect(try await witness.document("accounts/b").getDocument(source: .server).get("balance") as? Int == 60)
 
@@ -52,7 +52,7 @@ extension ClientContract {
   }
 
   /// A document that the transaction only read changes before its first commit.
-  private func runsAgainAfterConflict(_ client: TestClient, _ other: TestClient) async throws {
+  private func runsAgainAfterConflict(_ client: InteropClient, _ other: InteropClient) async throws {
     let rule = client.document("rules/one")
     try await rule.setData(["factor": 2])
     let attempts = Counter()
@@ -76,7 +76,7 @@ extension ClientContract {
     #expect(try await other.document("results/one").getDocument(source: .server).get("product") as? Int == 50)
   }
 
-  private func endsWithoutWriting(_ client: TestClient) async throws {
+  private func endsWithoutWriting(_ client: InteropClient) async throws {
     let attempts = Counter()
     func run(_ block: @escaping (Transaction) throws -> Void) async -> NSError? {
       do {

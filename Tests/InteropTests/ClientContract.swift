@@ -47,7 +47,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func aggregations(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     let cities = client.collection("cities")
     let populations: [Any] = [1, 2, 3.5, "unknown", NSNull(), 40]
     for (index, population) in populations.enumerated() {
@@ -85,7 +85,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func offlineWrites(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     try await client.firestore.disableNetwork()
     for number in 1...30 {
       client.document("totals/all").setData(
@@ -96,7 +96,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     try await client.firestore.enableNetwork()
     try await client.firestore.waitForPendingWrites()
 
-    let witness = try TestClient(port: port, project: project)
+    let witness = try InteropClient(port: port, project: project)
     let totals = try await witness.document("totals/all").getDocument(source: .server)
     #expect(totals.get("sum") as? Int == (1...30).reduce(0, +))
     #expect(totals.get("order") as? [Int] == Array(1...30))
@@ -105,8 +105,8 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func listener(_ port: Int, _ project: String) async throws {
-    let first = try TestClient(port: port, project: project)
-    let second = try TestClient(port: port, project: project)
+    let first = try InteropClient(port: port, project: project)
+    let second = try InteropClient(port: port, project: project)
     let log = EventLog(first.collection("rooms").whereField("open", isEqualTo: true))
     try await log.newest("an empty synced result") { !$0.metadata.isFromCache && $0.isEmpty }
 
@@ -131,7 +131,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func queries(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     let items = client.collection("items")
     for (id, data) in Self.items {
       items.document(id).setData(data, completion: nil)
@@ -139,7 +139,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     try await client.firestore.waitForPendingWrites()
     _ = try await items.getDocuments(source: .server)
 
-    let witness = try TestClient(port: port, project: project)
+    let witness = try InteropClient(port: port, project: project)
     for (name, query) in Self.queries {
       let fromServer = try await query(witness.collection("items")).getDocuments(source: .server)
       let fromCache = try await query(items).getDocuments(source: .cache)
@@ -152,7 +152,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func rejectedWrite(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     let log = EventLog(client.collection("rooms"))
     try await log.newest("a synced result") { !$0.metadata.isFromCache }
     await #expect {
@@ -169,10 +169,10 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
 
   private func restart(_ port: Int, _ project: String) async throws {
     let folder = TemporaryFolder()
-    let other = try TestClient(port: port, project: project)
+    let other = try InteropClient(port: port, project: project)
     try await other.document("rooms/a").setData(["n": 1])
 
-    let before = try TestClient(port: port, project: project, cache: folder.url)
+    let before = try InteropClient(port: port, project: project, cache: folder.url)
     let firstLog = EventLog(before.collection("rooms"))
     try await firstLog.newest("the document from the backend") { !$0.metadata.isFromCache && $0.count == 1 }
     try await before.firestore.disableNetwork()
@@ -182,7 +182,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     try await other.document("rooms/a").updateData(["n": 3])
     try await other.document("rooms/c").setData(["n": 4])
 
-    let after = try TestClient(port: port, project: project, cache: folder.url)
+    let after = try InteropClient(port: port, project: project, cache: folder.url)
     try await after.firestore.disableNetwork()
     let log = EventLog(after.collection("rooms"))
     try await log.newest("the cache with the queued write") {
@@ -198,8 +198,8 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func deletedElsewhere(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
-    let other = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
+    let other = try InteropClient(port: port, project: project)
     for id in ["a", "b", "c"] {
       try await other.document("rooms/\(id)").setData(["id": id])
     }
@@ -217,7 +217,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func serverTimestamp(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
     let log = EventLog(client.collection("rooms"))
     try await log.newest("a synced result") { !$0.metadata.isFromCache }
     try await client.document("rooms/a").setData(["at": FieldValue.serverTimestamp()])
@@ -232,8 +232,8 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   }
 
   private func limitRefill(_ port: Int, _ project: String) async throws {
-    let client = try TestClient(port: port, project: project)
-    let other = try TestClient(port: port, project: project)
+    let client = try InteropClient(port: port, project: project)
+    let other = try InteropClient(port: port, project: project)
     for number in 1...5 {
       try await other.document("rooms/\(number)").setData(["n": number])
     }

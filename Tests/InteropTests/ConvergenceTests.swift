@@ -28,7 +28,7 @@ private final class ConvergenceRun {
   private let port: Int
   private var generator: SeededGenerator
   private var server: EmbeddedServer
-  private var clients: [TestClient] = []
+  private var clients: [InteropClient] = []
   private var logs: [EventLog] = []
   /// The value that each counter must have in the end.
   private var expected: [String: Int] = [:]
@@ -63,7 +63,7 @@ private final class ConvergenceRun {
       try await client.firestore.enableNetwork()
       try await client.firestore.waitForPendingWrites()
     }
-    let witness = try TestClient(port: port, project: project)
+    let witness = try InteropClient(port: port, project: project)
     let stored = try await witness.collection("counters").getDocuments(source: .server)
     #expect(counts(stored) == expected, "seed \(seed): the backend")
     for (index, log) in logs.enumerated() {
@@ -81,7 +81,7 @@ private final class ConvergenceRun {
 
   private var project: String { "convergence-\(seed)" }
 
-  private func write(_ client: TestClient) {
+  private func write(_ client: InteropClient) {
     let batch = client.firestore.batch()
     for _ in 0...Int.random(in: 0..<3, using: &generator) {
       let name = "counter-\(Int.random(in: 0..<6, using: &generator))"
@@ -105,11 +105,11 @@ private final class ConvergenceRun {
     server = try await Self.start(folder.url, port: port)
   }
 
-  private func open(_ index: Int) async throws -> TestClient {
-    try TestClient(port: port, project: project, cache: folder.url.appendingPathComponent("client-\(index)-\(seed)"))
+  private func open(_ index: Int) async throws -> InteropClient {
+    try InteropClient(port: port, project: project, cache: folder.url.appendingPathComponent("client-\(index)-\(seed)"))
   }
 
-  private func listen(_ client: TestClient) -> EventLog {
+  private func listen(_ client: InteropClient) -> EventLog {
     EventLog(client.collection("counters"))
   }
 

@@ -28,7 +28,7 @@ struct GatewayExampleTests {
     try await log.run(["--count", "3", "--wait", "60"], port, folder.url, killAfter: nil)
     #expect(log.last == "all sent")
 
-    let client = try TestClient(port: port, project: "demo-gateway")
+    let client = try InteropClient(port: port, project: "demo-gateway")
     let arrived = try await client.collection("readings").getDocuments(source: .server).documents
     let ids = Set(arrived.map(\.documentID))
     #expect(log.saved.subtracting(log.dropped).isSubset(of: ids), "nothing that was saved is missing")

@@ -24,7 +24,7 @@ struct SoakTests {
     let server = try await EmbeddedServer.start(
       host: "127.0.0.1", port: 0, storage: .folder(path: folder.url.path),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let witness = try TestClient(port: server.port, project: "soak")
+    let witness = try InteropClient(port: server.port, project: "soak")
     try await SoakData.fill(witness.firestore)
 
     let tally = SoakTally()
@@ -181,7 +181,7 @@ private actor SoakClient {
   private var views: [SoakView] = []
 
   init(port: Int, seed: UInt64, tally: SoakTally) throws {
-    firestore = try TestClient(port: port, project: "soak").firestore
+    firestore = try InteropClient(port: port, project: "soak").firestore
     self.tally = tally
     generator = SeededGenerator(seed: seed)
   }

@@ -38,7 +38,7 @@ struct WebServiceExampleTests {
     // With a backend the item gets there, through whichever worker has the connection.
     let logger = Logger(label: "web-service-example") { _ in SwiftLogNoOpLogHandler() }
     let server = try await EmbeddedServer.start(host: "127.0.0.1", port: backendPort, storage: .memory, logger: logger)
-    let client = try TestClient(port: backendPort, project: "demo-items")
+    let client = try InteropClient(port: backendPort, project: "demo-items")
     let log = EventLog(client.collection("items").order(by: "name"))
     try await log.newest("the item at the backend") { $0.documents.map(\.documentID) == [item["id"] as? String] }
 

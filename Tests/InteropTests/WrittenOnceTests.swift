@@ -72,7 +72,7 @@ struct WrittenOnceTests {
         try FileManager.default.removeItem(at: cache)
         try FileManager.default.copyItem(at: backup, to: cache)
       }
-      let client = try TestClient(port: server.port, project: "restored", cache: cache)
+      let client = try InteropClient(port: server.port, project: "restored", cache: cache)
       for number in 1...20 {
         try await client.document("counters/a").setData(["n": FieldValue.increment(Int64(1))], merge: true)
         try await client.document("rounds/\(round)-\(number)").setData(["n": number])
@@ -257,7 +257,7 @@ private final class WrittenOnceRun {
 
   /// The field `n` of each document, as the backend has it.
   func contents(_ collection: String) async throws -> [String: Int64] {
-    let witness = try TestClient(port: port, project: databaseID.projectID)
+    let witness = try InteropClient(port: port, project: databaseID.projectID)
     let documents = try await witness.collection(collection).getDocuments(source: .server).documents
     try await witness.firestore.terminate()
     return Dictionary(uniqueKeysWithValues: documents.map { ($0.documentID, $0.get("n") as? Int64 ?? -1) })

@@ -55,7 +55,7 @@ struct WrittenOnceUnderRulesTests {
     let transport = try FirestoreTransport(
       TransportConfiguration(
         host: "127.0.0.1", port: server.port, usesTLS: false, databaseID: databaseID, credentials: OwnerCredentials()))
-    let witness = try TestClient(port: server.port, project: databaseID.projectID)
+    let witness = try InteropClient(port: server.port, project: databaseID.projectID)
     let rules = ConflictRules([
       ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))
     ])

@@ -114,7 +114,7 @@ final class ConflictDevice {
   }
 
   /// - Returns: True if it may be lost what a waiting write was made for.
-  func damage(_ damage: Damage, _ generator: inout SeededGenerator) throws -> Bool {
+  func damage(_ damage: Damage, _ generator: inout HistoryGenerator) throws -> Bool {
     wasDamaged = true
     let database = try Database(.file(path: file), options: .init(synchronous: .normal))
     defer { database.close() }

@@ -38,7 +38,7 @@ struct ConflictHistory {
   /// - Parameter rules: Those of every process; nil for the ones that belong to the seed.
   init(seed: UInt64, rules: ConflictRules?) {
     // Not the generator of the steps.
-    var choices = SeededGenerator(seed: ~seed)
+    var choices = HistoryGenerator(seed: ~seed)
     kind = Kind.allCases[Int(seed % 3)]
     self.rules = rules ?? ConflictRules([ConflictRule(.collection(Self.collection), kind.policy)])
     backendKnowsLabels = choices.chance(60)
@@ -57,13 +57,13 @@ struct ConflictHistory {
   }
 
   /// The release that a process is of.
-  func nextRelease(_ generator: inout SeededGenerator) -> Release {
+  func nextRelease(_ generator: inout HistoryGenerator) -> Release {
     guard changesRules else { return Release(rules: rules) }
     return Release(rules: nextRules(&generator), maxPendingWriteBatches: generator.pick([1, 2, 10, 10]))
   }
 
   /// No rules, those of one document only, another one, or the same as ever.
-  private func nextRules(_ generator: inout SeededGenerator) -> ConflictRules {
+  private func nextRules(_ generator: inout HistoryGenerator) -> ConflictRules {
     switch Int.random(in: 0..<5, using: &generator) {
     case 0, 1: return ConflictRules()
     case 2: return ConflictRules([ConflictRule(.document(ConflictSimulation.keys[0]), kind.policy)])

@@ -21,7 +21,7 @@ final class ConflictSimulation {
   }
 
   let history: ConflictHistory
-  var generator: SeededGenerator
+  var generator: HistoryGenerator
   var backend = SimulatedBackend()
   var ledger = ConflictLedger()
   private var edits: [BatchIdentity: Edit] = [:]
@@ -43,7 +43,7 @@ final class ConflictSimulation {
   static let keys = ["x", "y"].map { DocumentKey.conflicting($0) }
 
   init(seed: UInt64, rules: ConflictRules? = nil, keepsTrace: Bool = false) throws {
-    generator = SeededGenerator(seed: seed)
+    generator = HistoryGenerator(seed: seed)
     history = ConflictHistory(seed: seed, rules: rules)
     backend.remembersRefusals = false
     mayLoseTokens = history.changesRules

@@ -32,7 +32,7 @@ struct FolderHistory {
 
   init(seed: UInt64) {
     // Not the generator of the steps.
-    var choices = SeededGenerator(seed: ~seed)
+    var choices = HistoryGenerator(seed: ~seed)
     let all: [Faults] = [.damage, .replacement, .releases, .stops, .networks]
     faults = [choices.pick(all), choices.pick(all)]
     if choices.chance(25) { faults = [.damage, .replacement, .releases, .stops, .networks] }

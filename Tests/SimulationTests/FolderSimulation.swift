@@ -19,7 +19,7 @@ final class FolderSimulation: RepeatableHistory {
 
   let seed: UInt64
   let history: FolderHistory
-  var generator: SeededGenerator
+  var generator: HistoryGenerator
   var backend = SimulatedBackend()
   var ledger = FolderLedger()
   /// Holds the folder of the cache, and copies of it.
@@ -65,7 +65,7 @@ final class FolderSimulation: RepeatableHistory {
     self.seed = seed
     self.keepsTrace = keepsTrace
     self.printsTrace = printsTrace
-    generator = SeededGenerator(seed: seed)
+    generator = HistoryGenerator(seed: seed)
     history = FolderHistory(seed: seed)
     // In memory where the system offers a folder for that: each durable commit would wait for the disk.
     let shared = "/dev/shm"

@@ -67,7 +67,7 @@ struct History {
   init(seed: UInt64, kind: Kind) {
     self.kind = kind
     // Not the generator of the steps: a kind that is asked for by name has the same steps as the seed's own.
-    var generator = SeededGenerator(seed: ~seed)
+    var generator = HistoryGenerator(seed: ~seed)
     let failures: [StoreError.Kind] = [.full, .io, .readOnly, .unavailable, .corrupt]
     let disturbance = Disturbance(
       position: Int.random(in: 0..<800, using: &generator), length: Int.random(in: 1...150, using: &generator),

@@ -53,7 +53,7 @@ extension SharedSimulation {
   }
 }
 
-extension SeededGenerator {
+extension HistoryGenerator {
   fileprivate mutating func clearingScope() -> ClearingScope {
     let query = query()
     switch Int.random(in: 0..<6, using: &self) {

@@ -30,7 +30,7 @@ struct SharedHistory {
 
   init(seed: UInt64) {
     // Not the generator of the steps.
-    var choices = SeededGenerator(seed: ~seed)
+    var choices = HistoryGenerator(seed: ~seed)
     backendKnowsLabels = choices.chance(70)
     interleaving = choices.pick([0, 0, 2, 10])
     noticeLimits = choices.pick([

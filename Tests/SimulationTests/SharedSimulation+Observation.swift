@@ -85,7 +85,7 @@ extension SharedSimulation {
     var rows: [DocumentKey: SharedReference.Row] = [:]
     try reader.forEachRow(sql) { row in
       let path = try row.string(at: 0)
-      guard let key = SeededGenerator.keys.first(where: { $0.canonicalString == path }),
+      guard let key = HistoryGenerator.keys.first(where: { $0.canonicalString == path }),
         let kind = SharedReference.Row.Kind(rawValue: try row.int64(at: 1))
       else { throw Failure(description: "nobody wrote a document \(path)") }
       rows[key] = .init(

@@ -21,7 +21,7 @@ final class SharedSimulation: RepeatableHistory {
 
   let seed: UInt64
   let history: SharedHistory
-  var generator: SeededGenerator
+  var generator: HistoryGenerator
   var backend = SimulatedBackend()
   var ledger = WriteLedger()
   let locks = CacheLocks()
@@ -76,7 +76,7 @@ final class SharedSimulation: RepeatableHistory {
     self.seed = seed
     self.keepsTrace = keepsTrace
     self.printsTrace = printsTrace
-    generator = SeededGenerator(seed: seed)
+    generator = HistoryGenerator(seed: seed)
     history = SharedHistory(seed: seed)
     folder = Self.newFolder()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -10,7 +10,7 @@ enum SimulatedBundle {
     add(
       #"{"namedQuery":{"name":"rooms","readTime":\#(time(version)),"bundledQuery":{"parent":"\#(root)","#
         + #""structuredQuery":{"from":[{"collectionId":"rooms"}]}}}}"#)
-    let keys = SeededGenerator.keys.filter { $0.collectionPath == ResourcePath(["rooms"]) }
+    let keys = HistoryGenerator.keys.filter { $0.collectionPath == ResourcePath(["rooms"]) }
     for key in keys {
       let document = backend.document(key, at: version)
       let name = "\(root)/\(key.canonicalString)"

@@ -26,7 +26,7 @@ struct SimulatedWatch {
     messages.append(.response(.targetChange(change)))
   }
 
-  mutating func receive(_ request: WatchRequest, _ backend: SimulatedBackend, _ generator: inout SeededGenerator) {
+  mutating func receive(_ request: WatchRequest, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator) {
     switch request {
     case .removeTarget(let id):
       targets[id] = nil
@@ -36,7 +36,7 @@ struct SimulatedWatch {
     }
   }
 
-  private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout SeededGenerator) {
+  private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator) {
     let id = request.targetID
     say(WatchTargetChange(state: .added, targetIDs: [id]))
     var watched = WatchedTarget(target: request.target, isOfListener: request.purpose != .limboResolution)
@@ -73,7 +73,7 @@ struct SimulatedWatch {
   private static func token(_ backend: SimulatedBackend) -> [UInt8] { Array("\(backend.now)".utf8) }
 
   /// Tells everything to all targets, and that this is a consistent state.
-  mutating func sendSnapshot(_ backend: SimulatedBackend, _ generator: inout SeededGenerator) {
+  mutating func sendSnapshot(_ backend: SimulatedBackend, _ generator: inout HistoryGenerator) {
     sendChanges(backend, &generator)
     say(
       WatchTargetChange(
@@ -82,12 +82,12 @@ struct SimulatedWatch {
   }
 
   /// Tells what has changed, without saying that it is complete.
-  mutating func sendChanges(_ backend: SimulatedBackend, _ generator: inout SeededGenerator) {
+  mutating func sendChanges(_ backend: SimulatedBackend, _ generator: inout HistoryGenerator) {
     flush(targets.keys.sorted(), saysWhatLeft: true, backend, &generator)
   }
 
   private mutating func flush(
-    _ ids: [TargetID], saysWhatLeft: Bool, _ backend: SimulatedBackend, _ generator: inout SeededGenerator
+    _ ids: [TargetID], saysWhatLeft: Bool, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator
   ) {
     var updated: [DocumentKey: [TargetID]] = [:]
     var removed: [DocumentKey: [TargetID]] = [:]

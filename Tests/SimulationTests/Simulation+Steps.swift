@@ -32,7 +32,7 @@ extension Simulation {
     case 34..<36: device.switchNetwork(on: generator.chance(60))
     case 36..<37: if history.kind != .eager { try device.restart() }
     case 37..<39: failStorage(of: device)
-    case 39..<42: try device.checkCacheRead(generator.query(), generator.pick(SeededGenerator.keys))
+    case 39..<42: try device.checkCacheRead(generator.query(), generator.pick(HistoryGenerator.keys))
     case 42..<50: _ = backend.commit(generator.mutations(), label: nil)
     case 50..<53: breakSomething(of: device)
     case 53..<60: device.answerOpening(succeeds: generator.chance(85))
@@ -55,7 +55,7 @@ extension Simulation {
   }
 
   private func poisonStep() {
-    let key = generator.pick(SeededGenerator.keys)
+    let key = generator.pick(HistoryGenerator.keys)
     if generator.chance(60) { backend.poisoned.insert(key) } else { backend.poisoned = [] }
     note("poisoned: \(backend.poisoned.sorted())")
   }

@@ -15,7 +15,7 @@ final class Simulation {
 
   let seed: UInt64
   let history: History
-  var generator: SeededGenerator
+  var generator: HistoryGenerator
   var backend = SimulatedBackend()
   var ledger = WriteLedger()
   private(set) var devices: [SimulatedDevice] = []
@@ -37,7 +37,7 @@ final class Simulation {
     self.seed = seed
     self.keepsTrace = keepsTrace
     self.history = history ?? History(seed: seed)
-    generator = SeededGenerator(seed: seed)
+    generator = HistoryGenerator(seed: seed)
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-simulation-\(UUID().uuidString)")
     if self.history.isInFile {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -54,12 +54,12 @@ struct DifferenceProof {
     DifferenceProof("`MemoryEagerGCSetting`", ("HearthTests/Articles/DifferenceTests", "spellings that are added")),
     DifferenceProof(
       "`NSErrorPointer`, for transactions on Linux",
-      ("HearthTests/TransactionTests", "an error of the block's own ends the transaction at once")),
+      ("HearthTests/Transactions/TransactionTests", "an error of the block's own ends the transaction at once")),
     DifferenceProof(
       "Numbers, Booleans and null in `[String: Any]`, on Linux",
-      ("HearthTests/UserDataWriterTests", "numbers cast to every Swift number type on every platform"),
+      ("HearthTests/Conversion/UserDataWriterTests", "numbers cast to every Swift number type on every platform"),
       (
-        "HearthTests/UserDataReaderTests",
+        "HearthTests/Conversion/UserDataReaderTests",
         "every number type, Booleans and Foundation objects become the right kind of value"
       )),
     DifferenceProof("`Query.filter(using: NSPredicate)`"),
@@ -77,60 +77,65 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "A document's fields as a `Sendable` value",
-      ("HearthTests/FieldMapTests", "every content is written and read back as it was")),
+      ("HearthTests/Values/FieldMapTests", "every content is written and read back as it was")),
     DifferenceProof(
       "Conditions and orders by key path",
       ("HearthTests/TypedQueries/TypedQueryTests", "each condition finds what its untyped form finds")),
     DifferenceProof(
       "The task that awaits a call is cancelled",
-      ("HearthTests/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
+      ("HearthTests/Runtime/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
     DifferenceProof(
       "The queue of ``FirestoreSettings/dispatchQueue`` is blocked or never drained",
       ("HearthTests/Articles/DifferenceTests", "asynchronous calls do not need the settings' queue")),
     DifferenceProof(
       "The queue of ``FirestoreSettings/dispatchQueue`` is concurrent",
       (
-        "HearthTests/ListenerTests",
+        "HearthTests/Runtime/ListenerTests",
         "callbacks run on the settings' queue, one at a time, even if the queue is concurrent"
       )),
     DifferenceProof(
       "The main queue, where callbacks come by default, in a program without an app's event loop",
-      ("HearthTests/ListenerTests", "callbacks come to the main queue by default")),
+      ("HearthTests/Runtime/ListenerTests", "callbacks come to the main queue by default")),
     DifferenceProof(
-      "`QueryPredicate`", ("HearthTests/QueryPredicateTests", "each predicate is the method that it is named after")),
+      "`QueryPredicate`",
+      ("HearthTests/References/QueryPredicateTests", "each predicate is the method that it is named after")),
   ]
 
   private static let setUp = [
     DifferenceProof(
       "`FirebaseApp.configure()` looks for the project",
       (
-        "HearthTests/ConfigurationTests",
+        "HearthTests/App/ConfigurationTests",
         "the first of bundle, working folder and environment counts, property lists before JSON"
       ),
-      ("HearthTests/ConfigurationTests", "a file without a project id takes the environment's")),
+      ("HearthTests/App/ConfigurationTests", "a file without a project id takes the environment's")),
     DifferenceProof(
       "`FirebaseApp.configure()` finds a configuration file that is wrong",
       (
-        "HearthTests/ConfigurationTests",
+        "HearthTests/App/ConfigurationTests",
         "a wrong configuration makes every operation fail with the reason, and stops nothing"
       )),
     DifferenceProof(
       "`FirebaseOptions` without a Google app id", ("HearthTests/Articles/DifferenceTests", "nothing is collected")),
     DifferenceProof(
       "`FirebaseOptions` without a project id",
-      ("HearthTests/ConfigurationTests", "a file without a project id takes the environment's"),
-      ("HearthTests/SettingsTests", "a missing project id is explained with all ways to set it")),
+      ("HearthTests/App/ConfigurationTests", "a file without a project id takes the environment's"),
+      ("HearthTests/Settings/SettingsTests", "a missing project id is explained with all ways to set it")),
     DifferenceProof(
       "``FirestoreSettings/host`` with a scheme, a path or an impossible port",
-      ("HearthTests/SettingsTests", "combinations without meaning are refused with the way out")),
+      ("HearthTests/Settings/SettingsTests", "combinations without meaning are refused with the way out")),
     DifferenceProof(
       "A project or database id that nothing can have, such as one with a slash",
-      ("HearthTests/ConfigurationTests", "ids that no project and no database can have are reported by every operation")
+      (
+        "HearthTests/App/ConfigurationTests",
+        "ids that no project and no database can have are reported by every operation"
+      )
     ),
-    DifferenceProof("`useEmulator(withHost:port:)`", ("HearthTests/SettingsTests", "an emulator switches TLS off")),
+    DifferenceProof(
+      "`useEmulator(withHost:port:)`", ("HearthTests/Settings/SettingsTests", "an emulator switches TLS off")),
     DifferenceProof(
       "`FIRESTORE_EMULATOR_HOST` in the environment",
-      ("HearthTests/SettingsTests", "FIRESTORE_EMULATOR_HOST replaces the default host only, without TLS")),
+      ("HearthTests/Settings/SettingsTests", "FIRESTORE_EMULATOR_HOST replaces the default host only, without TLS")),
     DifferenceProof(
       "``FirestoreSettings/cacheSettings`` read before it is set",
       ("HearthTests/Articles/DifferenceTests", "the cache settings say what is used")),
@@ -143,20 +148,23 @@ struct DifferenceProof {
     DifferenceProof(
       "`enablePersistence`, settings for several processes",
       (
-        "HearthTests/PersistenceSwitchTests",
+        "HearthTests/Settings/PersistenceSwitchTests",
         "is refused after the first use, and after another choice, and changes nothing then"
       ),
       (
-        "HearthTests/PersistenceSwitchTests",
+        "HearthTests/Settings/PersistenceSwitchTests",
         "several processes share a cache if all of them say so, and see each other's writes"
       ),
       (
-        "HearthTests/PersistenceSwitchTests",
+        "HearthTests/Settings/PersistenceSwitchTests",
         "a process takes the cache, with its outbox, from those that share it; these report it and do not disturb it"
       )),
     DifferenceProof(
       "A folder for the cache of the program's choice",
-      ("HearthTests/LifeCycleTests", "data and queue are there after a restart, in order, with the network still off")),
+      (
+        "HearthTests/Runtime/LifeCycleTests",
+        "data and queue are there after a restart, in order, with the network still off"
+      )),
     DifferenceProof(
       "`Firestore.enableLogging(_:)`",
       ("HearthTests/Articles/DifferenceTests", "messages go to the program's own handler of logs")),
@@ -165,40 +173,44 @@ struct DifferenceProof {
   private static let credentials = [
     DifferenceProof(
       "Who is signed in",
-      ("HearthTests/CredentialsTests", "each user has an outbox: it goes with the user and comes back")),
+      ("HearthTests/Credentials/CredentialsTests", "each user has an outbox: it goes with the user and comes back")),
     DifferenceProof(
       "App Check",
       (
-        "HearthTests/SecureBackendTests",
+        "HearthTests/Credentials/SecureBackendTests",
         "each user's writes go out with that user's token, and App Check with all of them"
       )),
     DifferenceProof(
       "A service account, or the owner of an emulator",
       (
-        "HearthTests/SecureBackendTests", "a service account's signed tokens are accepted, and replaced before they end"
+        "HearthTests/Credentials/SecureBackendTests",
+        "a service account's signed tokens are accepted, and replaced before they end"
       ),
-      ("HearthTests/CredentialsTests", "a service account asks an emulator as its owner and signs nothing for it")),
+      (
+        "HearthTests/Credentials/CredentialsTests",
+        "a service account asks an emulator as its owner and signs nothing for it"
+      )),
     DifferenceProof(
       "The user changes while a request is prepared",
-      ("HearthTests/CredentialsTests", "a request that was prepared for one user is not made as another")),
+      ("HearthTests/Credentials/CredentialsTests", "a request that was prepared for one user is not made as another")),
     DifferenceProof(
       "A token never comes",
-      ("HearthTests/TokenSourceTests", "a provider that never answers counts as failed in the end")),
+      ("HearthTests/Credentials/TokenSourceTests", "a provider that never answers counts as failed in the end")),
     DifferenceProof(
       "Which certificates are trusted",
-      ("HearthTests/SecureBackendTests", "a server whose authority is trusted is read and written"),
-      ("HearthTests/SecureBackendTests", "a certificate of another authority is refused")),
+      ("HearthTests/Credentials/SecureBackendTests", "a server whose authority is trusted is read and written"),
+      ("HearthTests/Credentials/SecureBackendTests", "a certificate of another authority is refused")),
   ]
 
   private static let network = [
     DifferenceProof(
       "The device comes back into a network, or into another one",
-      ("HearthSyncTests/ExponentialBackoffTests", "jitter moves a pause by at most half of it"),
-      ("HearthSyncTests/WatchStreamTests", "an inhibited pause is left out")),
+      ("HearthSyncTests/Vocabulary/ExponentialBackoffTests", "jitter moves a pause by at most half of it"),
+      ("HearthSyncTests/Streams/WatchStreamTests", "an inhibited pause is left out")),
     DifferenceProof(
       "The acknowledgement of a write comes when the network has just been switched off, or another user has just signed in",
       (
-        "HearthSyncTests/LateAnswerTests",
+        "HearthSyncTests/Outbox/LateAnswerTests",
         "an increment whose answer comes after the network was switched off is not sent again"
       )
     ),
@@ -217,13 +229,13 @@ struct DifferenceProof {
     DifferenceProof(
       "`Int8` and `UInt8` values",
       (
-        "HearthTests/UserDataReaderTests",
+        "HearthTests/Conversion/UserDataReaderTests",
         "every number type, Booleans and Foundation objects become the right kind of value"
       )),
     DifferenceProof(
       "Maps and arrays nested deeper than 90 levels (the backend's limit is 20)",
       (
-        "HearthTests/UserDataReaderTests",
+        "HearthTests/Conversion/UserDataReaderTests",
         "what is written at the greatest legal depth can be read back, one level more is an error of the write"
       )),
     DifferenceProof(
@@ -231,8 +243,9 @@ struct DifferenceProof {
       ("HearthTests/Articles/DifferenceTests", "1 and 1.0 are one element to arrays and filters, and two to listeners")),
     DifferenceProof(
       "`terminate()` while tasks wait for writes or reads",
-      ("HearthTests/LifeCycleTests", "termination ends waiting tasks and silences everything else")),
-    DifferenceProof("What waits in the outbox", ("HearthTests/OfflineTests", "the outbox can be listed, oldest first")),
+      ("HearthTests/Runtime/LifeCycleTests", "termination ends waiting tasks and silences everything else")),
+    DifferenceProof(
+      "What waits in the outbox", ("HearthTests/Runtime/OfflineTests", "the outbox can be listed, oldest first")),
   ]
 
   private static let reading = [
@@ -256,93 +269,100 @@ struct DifferenceProof {
       ("HearthTests/Articles/DifferenceTests", "queries that differ in a later decimal are two")),
     DifferenceProof(
       "Equal vectors in a set, or as keys of a dictionary",
-      ("HearthTests/ObjectSemanticsTests", "values are equal by what they hold, bit by bit for doubles")),
+      ("HearthTests/Values/ObjectSemanticsTests", "values are equal by what they hold, bit by bit for doubles")),
     DifferenceProof(
       "Two names of fields differ in Unicode normalisation only",
-      ("HearthTests/UserDataWriterTests", "names that are equal to Swift only do not stop the process")),
+      ("HearthTests/Conversion/UserDataWriterTests", "names that are equal to Swift only do not stop the process")),
     DifferenceProof(
       "A written document leaves a result again (somebody else changed it) before the watch stream has caught up with the write",
       (
-        "HearthSyncTests/WriteScenarioTests",
+        "HearthSyncTests/Outbox/WriteScenarioTests",
         "a document that has left the result again before the watch stream caught up with its write does not stay for ever"
       )),
     DifferenceProof(
       "The last listener to the backend of a query goes, one to the cache of the same query stays",
       (
-        "HearthSyncTests/SharedTargetScenarioTests",
+        "HearthSyncTests/Sharing/SharedTargetScenarioTests",
         "a listener to the cache that is left behind has nothing looked up, which nobody could confirm"
       )),
     DifferenceProof(
       "A read after that",
       (
-        "HearthSyncTests/CacheListenerTests",
+        "HearthSyncTests/Engine/CacheListenerTests",
         "a read after the last listener to the backend asks the backend again"
       )),
     DifferenceProof(
       "A listener to the cache, and a write is acknowledged",
-      ("HearthSyncTests/CacheListenerTests", "an acknowledgement and the server's time are shown")),
+      ("HearthSyncTests/Engine/CacheListenerTests", "an acknowledgement and the server's time are shown")),
     DifferenceProof(
       "A read from ``FirestoreSource/server`` while a listener to the same query is open",
       (
-        "HearthSyncTests/FreshReadTests",
+        "HearthSyncTests/Queries/FreshReadTests",
         "the backend is asked with a target of its own, which continues from the listener's state"
       )),
     DifferenceProof(
       "Backend and client disagree for good which documents a query has",
-      ("HearthSyncTests/DisagreementTests", "does not keep a read waiting once it was looked up")),
+      ("HearthSyncTests/Backend/DisagreementTests", "does not keep a read waiting once it was looked up")),
     DifferenceProof(
       "A cursor is made of a document that is missing, lacks a field of the order, or waits for the server's time there",
-      ("HearthTests/CursorDocumentTests", "reads and listeners get the official message as an error")),
+      ("HearthTests/References/CursorDocumentTests", "reads and listeners get the official message as an error")),
     DifferenceProof(
       "A loop over `snapshots` is slower than its listener",
       (
-        "HearthTests/SnapshotBufferTests",
+        "HearthTests/Snapshots/SnapshotBufferTests",
         "a listener whose task is slow loses no change, and its last snapshot is the newest state"
       )),
     DifferenceProof(
       "How long a one-time read waits for the backend",
       (
-        "HearthTests/ReadPolicyTests",
+        "HearthTests/References/ReadPolicyTests",
         "a document: the backend in time, the cache when the backend is silent, an error when nothing is known"
       )),
     DifferenceProof(
       "Whether a result from the cache has everything",
       (
-        "HearthTests/ReadPolicyTests",
+        "HearthTests/References/ReadPolicyTests",
         "a query: cacheFirst takes what there is, cacheElseServer only what is known to be complete"
       )),
     DifferenceProof(
       "Large queries of the cache",
-      ("HearthTests/BackgroundQueryTests", "writes and other listeners go on while big queries are in flight")),
+      ("HearthTests/Runtime/BackgroundQueryTests", "writes and other listeners go on while big queries are in flight")),
     DifferenceProof(
       "Aggregation of what is in the cache",
-      ("HearthTests/AggregationTests", "count, sum and average of what is in the cache, local writes included")),
+      (
+        "HearthTests/Aggregation/AggregationTests",
+        "count, sum and average of what is in the cache, local writes included"
+      )),
     DifferenceProof(
-      "How a query was answered", ("HearthTests/ExplanationTests", "a scan says why, and which index would help")),
+      "How a query was answered",
+      ("HearthTests/References/ExplanationTests", "a scan says why, and which index would help")),
   ]
 
   private static let bundles = [
     DifferenceProof(
       "A bundle brings documents that are older than the last snapshot, for a query that was in step before",
       (
-        "HearthSyncTests/BundleScenarioTests",
+        "HearthSyncTests/Work/BundleScenarioTests",
         "a listener that resumes from an earlier result sees the bundle's documents, however old they are"
       )),
     DifferenceProof(
       "A bundle holds the result of a query that the backend is asked for at that moment",
       (
-        "HearthSyncTests/BundleScenarioTests",
+        "HearthSyncTests/Work/BundleScenarioTests",
         "a query that the backend is asked for keeps the result that it was asked with, and shows a bundle's documents"
       )),
     DifferenceProof(
       "A bundle is malformed",
-      ("HearthTests/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
+      ("HearthTests/Bundles/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
     DifferenceProof(
       "The code of a bundle's error",
-      ("HearthTests/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
+      ("HearthTests/Bundles/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
     DifferenceProof(
       "An observer is added to a `LoadBundleTask` that has ended",
-      ("HearthTests/BundleTests", "loading it again is a success at once; an observer that comes late is told the end")),
+      (
+        "HearthTests/Bundles/BundleTests",
+        "loading it again is a success at once; an observer that comes late is told the end"
+      )),
   ]
 
   private static let coding = [
@@ -369,83 +389,89 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "A `Date` is read and written back",
-      ("HearthTests/DateTests", "a document that is read as a model and written back keeps its dates")),
+      ("HearthTests/Values/DateTests", "a document that is read as a model and written back keeps its dates")),
   ]
 
   private static let indexes = [
     DifferenceProof(
       "An index configuration has a malformed `fieldPath`, or a collection group with a slash",
-      ("HearthTests/IndexTests", "values that are wrong are refused with their place")),
+      ("HearthTests/Indexes/IndexTests", "values that are wrong are refused with their place")),
     DifferenceProof(
       "Documents are in the cache when an index is declared or made",
       (
-        "HearthSyncTests/IndexScenarioTests",
+        "HearthSyncTests/Work/IndexScenarioTests",
         "a configuration is answered when it is stored, and filled in steps between which other things happen"
       )),
     DifferenceProof(
       "Automatic indexes of a collection group",
       (
-        "HearthSyncTests/IndexScenarioTests",
+        "HearthSyncTests/Work/IndexScenarioTests",
         "fields that are named after data do not get indexes without end, and queries stay right"
       )),
-    DifferenceProof("Indexes as Swift values", ("HearthTests/IndexTests", "all doors lead to the same indexes")),
     DifferenceProof(
-      "Which indexes there are", ("HearthTests/IndexTests", "deleting all indexes deletes declared and automatic ones")),
+      "Indexes as Swift values", ("HearthTests/Indexes/IndexTests", "all doors lead to the same indexes")),
+    DifferenceProof(
+      "Which indexes there are",
+      ("HearthTests/Indexes/IndexTests", "deleting all indexes deletes declared and automatic ones")),
   ]
 
   private static let disk = [
-    DifferenceProof("The format", ("HearthCacheTests/CacheFileTests", "is made with its folders, and opened again")),
+    DifferenceProof(
+      "The format", ("HearthCacheTests/Files/CacheFileTests", "is made with its folders, and opened again")),
     DifferenceProof(
       "The folder",
-      ("HearthTests/SettingsTests", "cache folders follow the platform's rules and are one folder for any name")),
+      (
+        "HearthTests/Settings/SettingsTests",
+        "cache folders follow the platform's rules and are one folder for any name"
+      )),
     DifferenceProof(
       "The cache cannot be opened or written",
-      ("HearthTests/LifeCycleTests", "a folder that cannot be made is reported with its path"),
+      ("HearthTests/Runtime/LifeCycleTests", "a folder that cannot be made is reported with its path"),
       ("SimulationTests/StorageFailureTests", "each statement of a history may fail")),
     DifferenceProof(
       "The disk is full, the file is damaged",
       ("HearthTests/Articles/DifferenceTests", "failures of the storage have codes that say what can be done"),
       (
-        "HearthCacheTests/CacheFileTests",
+        "HearthCacheTests/Files/CacheFileTests",
         "that is damaged is set aside, and the outbox is saved from it under its old names"
       )),
     DifferenceProof(
       "A pending write cannot be read in the file any more",
       (
-        "HearthSyncTests/RecoveryScenarioTests",
+        "HearthSyncTests/Recovery/RecoveryScenarioTests",
         "a pending write that cannot be read any more is reported and set aside, and those behind it are sent"
       )),
     DifferenceProof(
       "The file is of a newer release",
-      ("HearthTests/LifeCycleTests", "a file of a newer release is left alone and reported")),
+      ("HearthTests/Runtime/LifeCycleTests", "a file of a newer release is left alone and reported")),
     DifferenceProof(
       "A second process opens the cache",
       (
         "HearthTests/Articles/SharingACacheArticleTests",
         "a listener in one process hears of a write in another without a network"
       ), ("HearthTests/Articles/SharingACacheArticleTests", "a process that keeps others out is the only one"),
-      ("HearthTests/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
+      ("HearthTests/Runtime/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
     DifferenceProof(
       "A cache holds many documents with pending writes",
       (
-        "HearthCacheTests/GarbageCollectionTests",
+        "HearthCacheTests/GarbageCollection/GarbageCollectionTests",
         "the oldest go first: a tenth of targets and unneeded documents, and no more than the limit"
       )),
     DifferenceProof(
       "A cache is larger than its threshold and has few queries",
       (
-        "HearthCacheTests/GarbageCollectionTests",
+        "HearthCacheTests/GarbageCollection/GarbageCollectionTests",
         "a cache of few queries becomes smaller than its threshold, and loses no more than that takes"
       )),
     DifferenceProof(
       "The size that is compared with the threshold",
       (
-        "HearthCacheTests/GarbageCollectionFileTests",
+        "HearthCacheTests/GarbageCollection/GarbageCollectionFileTests",
         "space that was left unused is given back below the threshold too"
       )),
     DifferenceProof(
       "A call breaks a rule, such as a path with the wrong number of segments",
-      ("HearthTests/MisuseTests", "paths and names")),
+      ("HearthTests/Values/MisuseTests", "paths and names")),
     DifferenceProof(
       "An error's `userInfo` beside the message",
       (
@@ -455,7 +481,7 @@ struct DifferenceProof {
     DifferenceProof(
       "A token or a key in a log or an error",
       (
-        "HearthTests/SecureBackendTests",
+        "HearthTests/Credentials/SecureBackendTests",
         "a token that the server calls expired is replaced, and no text ever shows one"
       )),
   ]

@@ -7,7 +7,7 @@ actor HearthListClient: ListClient {
   nonisolated let queries = false
   private let port: Int
   private let project: String
-  private var client: TestClient?
+  private var client: InteropClient?
 
   init(name: String, port: Int, project: String) {
     self.name = name
@@ -16,7 +16,7 @@ actor HearthListClient: ListClient {
   }
 
   func perform(_ plan: ListPlan, isKilled: Bool) async throws -> ListAnswer {
-    let client = try client ?? TestClient(port: port, project: project)
+    let client = try client ?? InteropClient(port: port, project: project)
     self.client = client
     let firestore = client.firestore
     let (reads, continuation) = AsyncStream.makeStream(of: Void.self)

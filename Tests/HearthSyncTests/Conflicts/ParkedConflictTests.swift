@@ -1,0 +1,154 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// Questions of conflicts while the lease goes round among users.
+@Suite("Questions that outlive a turn")
+struct ParkedConflictTests {
+  private let cache: SharedCache
+  private let a: SharedTestClient
+  private let c: SharedTestClient
+
+  /// What others have done to a document since the first client has read it.
+  enum Theirs: CaseIterable, Sendable {
+    case written
+    case deleted
+
+    /// The document as a reading finds it. One that does not exist is found at the time of the reading.
+    func document(at time: Int64) -> Document {
+      switch self {
+      case .written: found("rooms/a", 5, number(9))
+      case .deleted: missing("rooms/a", time)
+      }
+    }
+  }
+
+  init() throws {
+    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))])
+    cache = try SharedCache()
+    a = try cache.client("a", conflictRules: rules)
+    c = try cache.client("c", conflictRules: rules)
+    c.post(.changeUser("carol"))
+    cache.deliver()
+  }
+
+  /// The first client asks about its write, and then the other user has its turn.
+  private func ask(_ theirs: Theirs = .written) throws -> ConflictID {
+    if theirs == .deleted {
+      let listener = a.listen(rooms)
+      try a.fill(2, [found("rooms/a", 3, number(1))], at: 4)
+      a.post(.unlisten(listener))
+    }
+    a.write(set("rooms/a"))
+    try find(theirs.document(at: 5), theirs)
+    let question = try #require(a.questions.first)
+    c.write(set("halls/c"))
+    cache.wait(7)
+    #expect(c.engine.isPrimary)
+    try c.commit(at: 10)
+    return question
+  }
+
+  /// The first client reads what the backend has: at once if it does not know what its write was made for, else when that is refused.
+  private func find(_ document: Document, _ theirs: Theirs) throws {
+    if theirs == .deleted { try a.breakWriteStream(error(.failedPrecondition)) }
+    try a.answerLookUp(document)
+  }
+
+  @Test(
+    "a question stays open while another user has the lease, and its answer brings the turn back",
+    arguments: Theirs.allCases)
+  func answered(theirs: Theirs) throws {
+    let question = try ask(theirs)
+    cache.wait(60)
+    #expect(c.engine.isPrimary, "the other outbox waits for the application, not for the lease")
+    #expect(a.engine.outboxConflict != nil && a.cancelledQuestions.isEmpty)
+    a.post(.conflictAnswered(question, .success(.keepMine)))
+    cache.wait(3)
+    #expect(a.engine.isPrimary)
+    try find(theirs.document(at: 30), theirs)
+    #expect(a.sentBatches.count == 1 && a.questions.count == 1)
+    try a.commit(at: 40)
+    #expect(a.writes.values.allSatisfy { $0 == .some(nil) } && a.writes.count == 1)
+  }
+
+  @Test(
+    "a question that is still open when the turn comes back is not asked again, whatever the number of turns",
+    arguments: Theirs.allCases)
+  func stillOpen(theirs: Theirs) throws {
+    let question = try ask(theirs)
+    for turn in 1...2 {
+      cache.wait(150 * turn)
+      #expect(a.engine.isPrimary)
+      try find(theirs.document(at: Int64(20 * turn)), theirs)
+      #expect(a.questions == [question] && a.cancelledQuestions.isEmpty)
+      guard turn == 1 else { break }
+      c.write(set("halls/c"))
+      cache.wait(7)
+      #expect(c.engine.isPrimary)
+      try c.commit(at: 30)
+    }
+    a.post(.conflictAnswered(question, .success(.keepMine)))
+    #expect(a.sentBatches.count == 1)
+  }
+
+  @Test(
+    "an answer does not count for a document that has changed since: the application is asked again",
+    arguments: Theirs.allCases)
+  func changedSince(theirs: Theirs) throws {
+    let question = try ask(theirs)
+    a.post(.conflictAnswered(question, .success(.keepMine)))
+    cache.wait(10)
+    try find(found("rooms/a", 30, number(3)), theirs)
+    #expect(a.sentBatches.isEmpty && a.questions.count == 2)
+  }
+
+  @Test("the cache has what was read last, also if others have made the document again in between and deleted it again")
+  func latestReading() throws {
+    let question = try ask(.deleted)
+    c.listen(rooms)
+    try c.fill(try #require(c.watched.first), [found("rooms/a", 15, number(7))], at: 15)
+    a.post(.conflictAnswered(question, .success(.takeTheirs)))
+    cache.wait(10)
+    #expect(a.engine.isPrimary)
+    try find(missing("rooms/a", 30), .deleted)
+    #expect(a.questions == [question] && a.writes.count == 1)
+    #expect(try a.store.readDocument(key("rooms/a")).isMissing)
+  }
+
+  @Test("an open question is cancelled when its write is taken back, or the client ends")
+  func cancelled() throws {
+    let question = try ask()
+    _ = a.request(.withdraw(1, evenIfSent: true))
+    #expect(a.cancelledQuestions == [question])
+    #expect(a.engine.outboxConflict == nil)
+  }
+
+  @Test("an open question is cancelled when the client ends")
+  func ended() throws {
+    let question = try ask()
+    a.post(.shutdown)
+    #expect(a.cancelledQuestions == [question])
+  }
+
+  @Test("writes that are never resolved do not make the lease go round permanently")
+  func neverResolved() throws {
+    for client in [a, c] {
+      client.answersTargets = true
+      client.listen(collection("halls"))
+    }
+    a.write(set("rooms/a"))
+    c.write(set("rooms/c"))
+    for _ in 0..<3600 {
+      cache.wait()
+      for client in [a, c] where !client.lookUps.isEmpty {
+        let key = client.lookUps[0].keys[0]
+        try client.answerLookUp(.found(key, version: version(5), fields: EncodedFields(number(9))))
+      }
+    }
+    #expect(try cache.count("SELECT lease_number FROM cache_sharing") < 20)
+    #expect(a.questions.count == 1 && c.questions.count == 1)
+  }
+}
