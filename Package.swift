@@ -55,6 +55,34 @@ let fuzzTargets: [Target] =
       path: "Fuzz", swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
   ] : []
 
+let sqlite = Target.Dependency.target(
+  name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
+/// HEARTH_BENCHMARKS adds the programs of scripts/bench, so that nobody else builds them.
+let benchmarkTargets: [Target] =
+  Context.environment["HEARTH_BENCHMARKS"] == nil
+  ? []
+  : [
+    .target(name: "CMeasure", path: "Benchmarks/Sources/CMeasure"),
+    .target(
+      name: "BenchmarkKit", dependencies: ["CMeasure", sqlite], path: "Benchmarks/Sources/BenchmarkKit",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "EngineBenchmarks",
+      dependencies: [
+        "BenchmarkKit", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf, sqlite,
+      ],
+      path: "Benchmarks/Sources/EngineBenchmarks", swiftSettings: settings),
+    .executableTarget(
+      name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
+      path: "Benchmarks/Sources/ClientBenchmarks", swiftSettings: settings),
+    .executableTarget(
+      name: "ServerBenchmarks",
+      dependencies: [
+        "BenchmarkKit", "HearthServer", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+      ],
+      path: "Benchmarks/Sources/ServerBenchmarks", swiftSettings: settings),
+  ]
+
 /// HEARTH_EXAMPLES adds the example that needs further packages (Hummingbird), so that users of the library do not resolve them.
 let hasWebService = Context.environment["HEARTH_EXAMPLES"] != nil
 let webServicePackages: [Package.Dependency] =
@@ -113,12 +141,7 @@ let package = Package(
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
-    .target(
-      name: "HearthStore",
-      dependencies: [
-        "HearthModel",
-        .target(name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd])),
-      ], swiftSettings: coreSettings),
+    .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: coreSettings),
     .target(
       name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: coreSettings),
     .target(
@@ -171,6 +194,12 @@ let package = Package(
     .target(
       name: "RawHTTP2", dependencies: ["HearthWire", protobuf, nioCore, nioPosix, nioHPACK],
       path: "Tests/Support/RawHTTP2", swiftSettings: settings),
+    .target(
+      name: "InteropSupport",
+      dependencies: [
+        "Hearth", "HearthTransport", "HearthWire", "HearthModel", "TestSupport", grpcCore, grpcProtobuf, grpcTransport,
+      ],
+      path: "Tests/Support/InteropSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
@@ -221,6 +250,12 @@ let package = Package(
         metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
+      name: "ServerQueryTests",
+      dependencies: [
+        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport",
+        protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix, logging, metrics,
+      ], swiftSettings: settings),
+    .testTarget(
       name: "HearthCommandTests",
       dependencies: [
         "Hearth", "HearthCommand", "HearthServer", "HearthTesting", "TestSupport", arguments, logging, metrics, nioCore,
@@ -267,19 +302,32 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
-        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "EngineHarness", "TestSupport", "CrashWriter",
-        "CacheSharer", "NotesExample", "ToDoExample",
-        "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
+        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "EngineHarness", "InteropSupport", "TestSupport",
+        "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample", grpcCore,
+        grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
-        .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),
-        .copy("Resources/go_load.go"),
-        .copy("Resources/js_calls.mjs"), .copy("Resources/js_lists.mjs"),
-        .copy("Resources/google_js_steps.mjs"), .copy("Resources/google_js_calls.mjs"),
-        .copy("Resources/google_js_listening.mjs"), .copy("Resources/google_js_soak.mjs"),
-        .copy("Resources/google_js_soak_client.mjs"), .copy("Resources/google_js_soak_data.mjs"),
+        .copy("Resources/js_lists.mjs"),
       ],
       swiftSettings: settings),
-  ] + webServiceTargets + fuzzTargets
+    .testTarget(
+      name: "StressTests",
+      dependencies: [
+        "Hearth", "HearthServer", "HearthCache", "HearthModel", "InteropSupport", "TestSupport", "CacheSharer",
+        grpcCore, grpcTransport, logging,
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LoadTests",
+      dependencies: ["Hearth", "HearthServer", "InteropSupport", "TestSupport", logging],
+      resources: [
+        .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),
+        .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"), .copy("Resources/google_js_steps.mjs"),
+        .copy("Resources/google_js_calls.mjs"), .copy("Resources/google_js_listening.mjs"),
+        .copy("Resources/google_js_soak.mjs"), .copy("Resources/google_js_soak_client.mjs"),
+        .copy("Resources/google_js_soak_data.mjs"),
+      ],
+      swiftSettings: settings),
+  ] + webServiceTargets + fuzzTargets + benchmarkTargets
 )

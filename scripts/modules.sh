@@ -5,6 +5,6 @@ products="$(swift build --show-bin-path)"
 module_maps=()
 # SwiftPM makes a module map for C targets without one.
 for map in Sources/*/module.modulemap "$products"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
-  case "$map" in *-tool.build/* | */Benchmarks/*) continue ;; esac
+  case "$map" in *-tool.build/*) continue ;; esac
   [ ! -e "$map" ] || module_maps+=(-Xcc "-fmodule-map-file=$map")
 done

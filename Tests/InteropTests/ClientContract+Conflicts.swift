@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import InteropSupport
 import Testing
 
 /// Rules for conflicts, with backends that only know preconditions.

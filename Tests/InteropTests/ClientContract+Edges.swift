@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import InteropSupport
 import Synchronization
 import Testing
 

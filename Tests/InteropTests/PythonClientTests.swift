@@ -1,17 +1,9 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing
-
-/// Google's own Python client, where this machine has it.
-enum PythonClient {
-  @Sendable static func isInstalled() async -> Bool {
-    guard let python = Programs.find("python3") else { return false }
-    let answer = try? await Programs.runInBackground(python, ["-c", "import google.cloud.firestore"])
-    return answer?.status == 0
-  }
-}
 
 /// Google's own Python client against our server.
 @Suite(

@@ -1,4 +1,5 @@
 import Foundation
+import InteropSupport
 import TestSupport
 import Testing
 

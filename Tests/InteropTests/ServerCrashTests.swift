@@ -1,6 +1,7 @@
 import Foundation
 import HearthModel
 import HearthTransport
+import InteropSupport
 import TestSupport
 import Testing
 

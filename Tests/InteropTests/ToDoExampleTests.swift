@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import HearthModel
 import HearthServer
 import HearthStore
 import HearthTransport
+import InteropSupport
 import Logging
 import TestSupport
 import Testing

@@ -6,6 +6,7 @@ import HearthServer
 import HearthStore
 import HearthSync
 import HearthTransport
+import InteropSupport
 import Logging
 import TestSupport
 import Testing

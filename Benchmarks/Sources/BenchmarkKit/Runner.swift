@@ -6,7 +6,7 @@ struct Runner {
     var isQuick = false
     var filter = ""
     var repetitions: Int?
-    var results = "results"
+    var results = "Benchmarks/results"
     /// The executables with benchmarks; the one that runs is always among them.
     var executables: [String] = []
 

@@ -19,7 +19,7 @@ struct DifferenceProof {
       "Platforms", ("HearthTests/Articles/MigratingArticleTests", "names the platforms and the tools of the manifest")),
     DifferenceProof(
       "Packages", ("HearthTests/Articles/MigratingArticleTests", "names the platforms and the tools of the manifest")),
-    DifferenceProof("Modules", ("ApiSurfaceTests/SharedSamplesTests", "compile unmodified but for the import")),
+    DifferenceProof("Modules", ("StressTests/SharedSamplesTests", "compile unmodified but for the import")),
     DifferenceProof("Other products of Firebase"),
     DifferenceProof("Combine publishers"),
     DifferenceProof("SwiftUI's `@FirestoreQuery`"),

@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import InteropSupport
 
 /// Our own client. Its transactions read documents; queries are calls of their own.
 actor HearthListClient: ListClient {

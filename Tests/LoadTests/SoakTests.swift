@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthServer
+import InteropSupport
 import Logging
 import Synchronization
 import TestSupport

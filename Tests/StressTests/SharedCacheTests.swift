@@ -2,6 +2,7 @@ import Foundation
 import HearthCache
 import HearthModel
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing

@@ -245,3 +245,7 @@ extension EmbeddedStorage {
     try reader.queries.missingIndexes(for: query)
   }
 }
+
+extension Int {
+  fileprivate var value: Value { .integer(Int64(self)) }
+}

@@ -1,23 +1,9 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing
-
-/// Google's own JavaScript SDK, where this machine has it.
-enum JavaScriptSDK {
-  /// The folder below which Node finds the packages: the one of HEARTH_JS_SDK, by default `.build/js-sdk` of this package.
-  static let folder: URL = {
-    if let path = ProcessInfo.processInfo.environment["HEARTH_JS_SDK"] { return URL(fileURLWithPath: path) }
-    return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent(".build/js-sdk")
-  }()
-
-  static var isInstalled: Bool {
-    let package = folder.appendingPathComponent("node_modules/firebase/package.json")
-    return Programs.find("node") != nil && FileManager.default.fileExists(atPath: package.path)
-  }
-}
 
 extension ClientLoad {
   /// Google's JavaScript SDK against our server. In Node it uses gRPC, and resets the stream of every call that has ended.

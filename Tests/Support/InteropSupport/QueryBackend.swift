@@ -1,22 +1,27 @@
-import GRPCCore
-import GRPCNIOTransportHTTP2
+package import GRPCCore
+package import GRPCNIOTransportHTTP2
 import GRPCProtobuf
-import HearthModel
+package import HearthModel
 import HearthTransport
 import HearthWire
 
 /// One database of a backend, to be filled and queried by the protocol itself.
-struct QueryBackend: Sendable {
-  let client: GRPCClient<HTTP2ClientTransport.Posix>
-  let database: DatabaseID
+package struct QueryBackend: Sendable {
+  package let client: GRPCClient<HTTP2ClientTransport.Posix>
+  package let database: DatabaseID
 
   private typealias Method = Google_Firestore_V1_Firestore.Method
   private static let metadata: Metadata = ["authorization": "Bearer owner"]
 
+  package init(client: GRPCClient<HTTP2ClientTransport.Posix>, database: DatabaseID) {
+    self.client = client
+    self.database = database
+  }
+
   private var translator: WireTranslator { WireTranslator(database: database) }
 
   /// Runs `body` with a connection to the backend at a port of this machine.
-  static func withConnection<R: Sendable>(
+  package static func withConnection<R: Sendable>(
     port: Int, _ body: (GRPCClient<HTTP2ClientTransport.Posix>) async throws -> R
   ) async throws -> R {
     try await withGRPCClient(
@@ -24,7 +29,7 @@ struct QueryBackend: Sendable {
     ) { try await body($0) }
   }
 
-  func commit(_ mutations: [Mutation]) async throws {
+  package func commit(_ mutations: [Mutation]) async throws {
     _ = try await client.unary(
       request: ClientRequest(message: translator.encodeCommit(mutations), metadata: Self.metadata),
       descriptor: Method.Commit.descriptor, serializer: ProtobufSerializer<Google_Firestore_V1_CommitRequest>(),
@@ -33,7 +38,7 @@ struct QueryBackend: Sendable {
   }
 
   /// The documents of a query's result in the order of its target: a limit to the last documents comes reversed.
-  func run(_ query: Query) async throws -> [Document] {
+  package func run(_ query: Query) async throws -> [Document] {
     let (parent, structuredQuery) = translator.structuredQuery(query.target)
     var request = Google_Firestore_V1_RunQueryRequest()
     request.parent = parent

@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import TestSupport
 import Testing
 

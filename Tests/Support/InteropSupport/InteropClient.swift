@@ -1,15 +1,15 @@
 import Foundation
-import Hearth
-import Testing
+package import Hearth
+package import Testing
 
 /// A Firestore client for a test: its own app, its own cache, its own callback queue.
 ///
 /// A durable cache belongs to an app name, so clients on the same folder share one app; the earlier client has to be terminated first.
-final class InteropClient {
-  let firestore: Firestore
+package final class InteropClient {
+  package let firestore: Firestore
 
   /// - Parameter cache: the folder of a durable cache; nil for a cache in memory.
-  init(port: Int, project: String, cache: URL? = nil, conflictRules: [Hearth.ConflictRule] = []) throws {
+  package init(port: Int, project: String, cache: URL? = nil, conflictRules: [Hearth.ConflictRule] = []) throws {
     let name = cache?.lastPathComponent ?? "client-\(UUID().uuidString)"
     if FirebaseApp.app(name: name) == nil {
       let options = FirebaseOptions(googleAppID: "1:1:swift:test", gcmSenderID: "1")
@@ -27,14 +27,14 @@ final class InteropClient {
     firestore.settings = settings
   }
 
-  func document(_ path: String) -> DocumentReference { firestore.document(path) }
-  func collection(_ path: String) -> CollectionReference { firestore.collection(path) }
+  package func document(_ path: String) -> DocumentReference { firestore.document(path) }
+  package func collection(_ path: String) -> CollectionReference { firestore.collection(path) }
 }
 
 /// Everything a listener was told, and a way to wait for what it must be told.
 ///
 /// Waiting has no time limit of its own: a test that waits in vain is ended by its `.timeLimit`.
-final class EventLog: @unchecked Sendable {
+package final class EventLog: @unchecked Sendable {
   // Safe: the arrays are only touched under `lock`; snapshots are Sendable; `ticks` is thread-safe and read by one test at a time.
   private let lock = NSLock()
   private var snapshots: [QuerySnapshot] = []
@@ -42,7 +42,7 @@ final class EventLog: @unchecked Sendable {
   private var registration: (any ListenerRegistration)?
   private let ticks: AsyncStream<Void>
 
-  init(_ query: Query, includeMetadataChanges: Bool = true) {
+  package init(_ query: Query, includeMetadataChanges: Bool = true) {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     ticks = stream
     registration = query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
@@ -56,11 +56,11 @@ final class EventLog: @unchecked Sendable {
     }
   }
 
-  var all: [QuerySnapshot] { lock.withLock { snapshots } }
+  package var all: [QuerySnapshot] { lock.withLock { snapshots } }
 
   /// Waits until the newest snapshot satisfies the condition.
   @discardableResult
-  func newest(_ what: Comment, where condition: (QuerySnapshot) -> Bool) async throws -> QuerySnapshot {
+  package func newest(_ what: Comment, where condition: (QuerySnapshot) -> Bool) async throws -> QuerySnapshot {
     if let snapshot = try newestNow(condition) { return snapshot }
     for await _ in ticks {
       if let snapshot = try newestNow(condition) { return snapshot }
@@ -68,7 +68,7 @@ final class EventLog: @unchecked Sendable {
     return try #require(nil as QuerySnapshot?, "\(what); the last of \(all.count) snapshots: \(describeLast())")
   }
 
-  func remove() {
+  package func remove() {
     registration?.remove()
   }
 
@@ -82,14 +82,5 @@ final class EventLog: @unchecked Sendable {
     guard let last = all.last else { return "none" }
     return "\(last.documents.map(\.documentID)), fromCache=\(last.metadata.isFromCache), "
       + "hasPendingWrites=\(last.metadata.hasPendingWrites)"
-  }
-}
-
-/// A folder that is gone after the test.
-struct TemporaryFolder: ~Copyable {
-  let url = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-interop-\(UUID().uuidString)")
-
-  deinit {
-    try? FileManager.default.removeItem(at: url)
   }
 }

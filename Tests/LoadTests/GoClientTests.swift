@@ -1,22 +1,9 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing
-
-/// Google's own Go client, where this machine has it.
-enum GoClient {
-  /// The folder of the GOPATH that holds the client with all that it imports, as Debian installs it; nil without Go or the client.
-  @Sendable static func goPath() async -> String? {
-    guard let go = Programs.find("go"), let output = try? await Programs.runInBackground(go, ["env", "GOPATH"]) else {
-      return nil
-    }
-    let folders = output.text.trimmingCharacters(in: .whitespacesAndNewlines).split(separator: ":").map(String.init)
-    return (folders + ["/usr/share/gocode"]).first {
-      FileManager.default.fileExists(atPath: "\($0)/src/cloud.google.com/go/firestore")
-    }
-  }
-}
 
 /// Suites that load every processor. They run one after the other, because one of them measures how soon a change is heard of.
 @Suite("Google's clients under load", .serialized)

@@ -3,6 +3,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2
 import HearthModel
 import HearthServer
+import InteropSupport
 import Logging
 import TestSupport
 import Testing

@@ -1,19 +1,21 @@
 import Foundation
 import TestSupport
-import Testing
+package import Testing
 
 /// Google's own Firestore emulator, for suites that want a backend that nobody here wrote.
 ///
 /// One emulator serves all suites with this trait that run at the same time, because it takes longer to start than most of them take.
 /// Each test uses a project id of its own.
-struct Emulator: SuiteTrait, TestScoping {
-  static let hint: Comment =
+package struct Emulator: SuiteTrait, TestScoping {
+  package static let hint: Comment =
     "Google's Firestore emulator is not installed (gcloud components install cloud-firestore-emulator, or Debian's google-cloud-cli-firestore-emulator)"
 
-  @TaskLocal static var port = 0
+  @TaskLocal package static var port = 0
+
+  package init() {}
 
   /// True if gcloud, the emulator's component, and curl to talk to its control address are on this machine.
-  static var isInstalled: Bool {
+  package static var isInstalled: Bool {
     guard Programs.find("curl") != nil, let gcloud = Programs.find("gcloud")?.resolvingSymlinksInPath() else {
       return false
     }
@@ -22,7 +24,7 @@ struct Emulator: SuiteTrait, TestScoping {
     return FileManager.default.fileExists(atPath: component.path)
   }
 
-  func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let port: Int?

@@ -3,9 +3,11 @@ import Testing
 
 /// The samples of the documentation's pages as they are printed there, which lie beside the project on machines that develop it.
 enum SharedSamples {
+  static let project = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   static let path =
     ProcessInfo.processInfo.environment["HEARTH_SEED_SAMPLES"]
-    ?? ApiTable.project.deletingLastPathComponent().appendingPathComponent("shared/docs/seed-samples.swift").path
+    ?? project.deletingLastPathComponent().appendingPathComponent("shared/docs/seed-samples.swift").path
   static let isAvailable =
     ProcessInfo.processInfo.environment["HEARTH_SEED_SAMPLES"] != nil || FileManager.default.fileExists(atPath: path)
 
@@ -63,7 +65,7 @@ struct SharedSamplesTests {
     let arguments =
       [
         "-typecheck", "-swift-version", languageMode, "-I", modules,
-        "-I", ApiTable.project.appendingPathComponent("Sources/CSQLite").path, "-module-cache-path", folder.path,
+        "-I", SharedSamples.project.appendingPathComponent("Sources/CSQLite").path, "-module-cache-path", folder.path,
         file.path,
       ] + SharedSamples.moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
     let (status, messages) = try await run(compiler, arguments)
