@@ -36,7 +36,8 @@ struct SimulatedWatch {
     }
   }
 
-  private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator) {
+  private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator)
+  {
     let id = request.targetID
     say(WatchTargetChange(state: .added, targetIDs: [id]))
     var watched = WatchedTarget(target: request.target, isOfListener: request.purpose != .limboResolution)

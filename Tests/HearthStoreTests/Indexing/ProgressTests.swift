@@ -121,7 +121,9 @@ struct ProgressTests {
   @Test("declared indexes can be exchanged without the automatic ones")
   func declare() throws {
     let automatic = StoreIndexTests.index("rooms", ("a", .ascending))
-    let (first, second) = (StoreIndexTests.index("rooms", ("n", .ascending)), StoreIndexTests.index("rooms", ("m", .ascending)))
+    let (first, second) = (
+      StoreIndexTests.index("rooms", ("n", .ascending)), StoreIndexTests.index("rooms", ("m", .ascending))
+    )
     try store.indexes.add(automatic, origin: .automatic)
     try store.indexes.declare([first])
     #expect(try store.indexes.declaredDefinitions() == [first])

@@ -13,7 +13,9 @@ struct StoreInvariantTests {
       try store.set(found(name, 5, ["n": .integer(Int64(number)), "tags": .array([.string("p"), .string("q")])]))
     }
     try store.set(.missing(key("d/y"), version: version(6)))
-    try store.indexes.set([StoreIndexTests.index("c", ("n", .ascending)), StoreIndexTests.index("c", ("tags", .contains))])
+    try store.indexes.set([
+      StoreIndexTests.index("c", ("n", .ascending)), StoreIndexTests.index("c", ("tags", .contains)),
+    ])
     while try store.indexes.fill() {}
     try store.indexes.add(StoreIndexTests.index("c", ("n", .descending)), origin: .automatic)
     _ = try store.indexes.fill(.init(documents: 1))

@@ -22,7 +22,8 @@ final class SharedCache: @unchecked Sendable {
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// The primary client and another one.
-  static func makePair(limits: BackgroundQueryLimits? = nil) throws -> (SharedCache, SharedTestClient, SharedTestClient) {
+  static func makePair(limits: BackgroundQueryLimits? = nil) throws -> (SharedCache, SharedTestClient, SharedTestClient)
+  {
     let cache = try SharedCache()
     let a = try cache.client("a", limits: limits)
     let b = try cache.client("b", limits: limits)
