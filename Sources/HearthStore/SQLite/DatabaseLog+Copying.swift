@@ -36,7 +36,8 @@ extension DatabaseLog {
         try file.seek(toOffset: DatabasePages.offset(of: frame.page))
         try file.write(contentsOf: try log.read(upToCount: DatabasePages.pageBytes) ?? Data())
       }
-      if state == .newest, isWhole, let last = frames.prefix(end).last, last.hasLength {
+      if state == .newest, isWhole, let last = frames.prefix(end).last {
+        // As a checkpoint does.
         let length = DatabasePages.offset(of: last.length + 1)
         if try file.seekToEnd() > length { try file.truncate(atOffset: length) }
       } else {

@@ -54,14 +54,24 @@ final class LogComparison {
       }
   }
 
-  /// Returns true if the newest version of each page up to a frame is known.
+  /// Returns true if the newest version of each page up to the end of a commit is known.
   func isNewestKnown(upTo end: Int) -> Bool {
-    frames.prefix(end).allSatisfy { !$0.candidates.isEmpty } && frames.newest(upTo: end).values.allSatisfy(\.isKnown)
+    guard let last = frames.prefix(end).last, last.hasLength, frames.prefix(end).allSatisfy({ !$0.candidates.isEmpty })
+    else { return false }
+    return frames.newest(upTo: end).allSatisfy { $1.isKnown || $0 > last.length }
   }
 
   /// Returns true if the database has all that is known of the log up to a frame.
   func hasAll(upTo end: Int) -> Bool {
-    frames.newestKnown(upTo: end).values.allSatisfy { isInDatabase($0) || frames.isCovered($0, by: moved) }
+    frames.newestKnown(upTo: end).values.allSatisfy {
+      isInDatabase($0) || frames.isCovered($0, by: moved) || isCutOff($0, end)
+    }
+  }
+
+  /// Returns true if the database is shorter at the end of a commit.
+  private func isCutOff(_ frame: LogFrames.Frame, _ end: Int) -> Bool {
+    guard let last = frames.prefix(end).last, last.isCommit, last.hasLength else { return false }
+    return frame.page > last.length
   }
 
   private func movedPage(_ frame: LogFrames.Frame) -> MovedPage? {

@@ -28,7 +28,7 @@ struct LogFrames {
     /// The length of the database in pages at the end of a commit; 0 for another frame.
     var length: Int
     var content: Content
-    /// False if the length is that of a frame whose checksum does not fit.
+    /// False if the length may be damaged.
     var hasLength = true
     /// False if the page number of a frame whose content is not known may be damaged, too.
     var hasPageNumber = true
@@ -142,7 +142,8 @@ struct LogFrames {
       if pages == nil { pages = DatabasePages(path: database) }
       let derived = stored.number(behind: checksum, header)
       if let derived, isInDatabase(stored, derived.page) {
-        (frame.page, frame.length, frame.content) = (derived.page, derived.length, .sound)
+        (frame.page, frame.content) = (derived.page, .sound)
+        takeLength(of: [derived.length, stored.length], &frame)
         return
       }
       if let page = databasePage(stored.page),
@@ -150,10 +151,17 @@ struct LogFrames {
       {
         frame.content = .moved
       } else if isInDatabase(stored, stored.page) {
-        (frame.content, frame.hasLength) = (.sound, false)
+        frame.content = .sound
+        takeLength(of: [stored.length], &frame)
       } else if let derived, derived.page != stored.page {
         frame.otherPage = derived.page
       }
+    }
+
+    /// The checksum does not tell damage of a length from damage of the checksum itself. After a checkpoint, the database is as long as it should be.
+    private func takeLength(of lengths: [Int], _ frame: inout Frame) {
+      frame.hasLength = lengths.contains(pages?.count ?? 0)
+      frame.length = frame.hasLength ? pages?.count ?? 0 : lengths[0]
     }
 
     private func isInDatabase(_ stored: StoredFrame, _ page: Int) -> Bool {
