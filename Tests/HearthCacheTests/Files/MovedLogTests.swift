@@ -54,14 +54,20 @@ struct MovedLogTests {
   }
 
   /// The files of a client that has changed its cache often. Its log is in the file, but for some frames at the end if there were `laterWrites`.
-  private func killed(laterWrites: Int = 0) throws -> Killed {
+  private func killed(laterWrites: Int = 0, isShortened: Bool = false) throws -> Killed {
     let cache = try TestCache(.file)
     defer { cache.close() }
     let target = try cache.store.allocateTarget(collection("halls").target).targetID
     try cache.store.receive(found("halls/1", 10, ["n": .integer(1)]), at: 10, for: [target], token: "1")
+    if isShortened { try cache.database.execute("CREATE TABLE padding AS SELECT zeroblob(200000) AS bytes") }
     try cache.database.truncateLog()
     for number in 1...Self.writeCount {
       try write(number, in: cache.store)
+      if isShortened, number == 2 {
+        try cache.database.execute("UPDATE padding SET bytes = randomblob(200000)")
+        try cache.database.execute("DROP TABLE padding")
+        _ = try cache.database.releaseFreePages(limit: 1_000)
+      }
       let version = Int64(number + 1) * 10
       try cache.store.receive(found("halls/1", version, ["n": .integer(version)]), at: version)
       try cache.store.receive(
@@ -143,6 +149,17 @@ struct MovedLogTests {
       damaged.log[Self.start(ofFrame: frame) + 24 + 8_000] ^= 1
       let folder = try damaged.place(Self.start(ofFrame: frame + 1) + 24 + 500, bytes: 40)
       #expect(try open(folder) == everything(), "frame \(frame)")
+    }
+  }
+
+  @Test("has lost nothing if the file has become shorter")
+  func shortened() throws {
+    let killed = try killed(isShortened: true)
+    for frame in stride(from: killed.frameCount - 1, to: 0, by: -5) {
+      for place in [6, 20, 24 + 4_000] {
+        let found = try open(killed.place(Self.start(ofFrame: frame) + place))
+        #expect(found == everything(), "frame \(frame) of \(killed.frameCount), \(place)")
+      }
     }
   }
 
