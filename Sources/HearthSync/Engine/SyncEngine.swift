@@ -19,8 +19,8 @@ package import HearthModel
 /// * ``StatusWatch`` decides what observers are notified of;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
-/// These types keep their state private and do not call each other. Each reads and writes the cache for what concerns no other one; the
-/// engine does it for the rest, calls them, and carries out the actions that they return, in order.
+/// These types keep their state private and do not call each other. Those that are handed the cache read and write it for what concerns no other
+/// one; the engine does it for the rest, calls them, and carries out the actions that they return, in order.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage

@@ -4,8 +4,8 @@ internal import HearthStore
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It reads the cache that it is handed, and writes only that a target is taken into use for another client. The engine says what has changed
-/// and carries out the actions that each method returns, in order.
+/// It reads the cache that it is handed, and writes what its views show, and that a target is taken into use for another client. The engine says
+/// what has changed and carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
