@@ -14,13 +14,18 @@ extension EmbeddedStorage {
   ///
   /// Where the file has what the damage has destroyed, because the log was moved there, a copy with everything takes its place.
   ///
+  /// - Returns: True if the log has a gap, behind which nothing counts: ``emptyLog(of:)`` has to be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
-  static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws {
-    guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path), log.isDamage else { return }
+  static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
+    guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }
+    guard log.isDamage else { return true }
     let copy = path + "-log-check"
     try? FileManager.default.removeItem(atPath: copy)
     defer { try? FileManager.default.removeItem(atPath: copy) }
-    if log.isWhole { return try replaceDatabase(log, through: copy, databaseID, logger) }
+    if log.isWhole {
+      try replaceDatabase(log, through: copy, databaseID, logger)
+      return false
+    }
     guard !log.isInFile else { throw mixture(log, path) }
     let complete: Timestamp?
     let known: Timestamp?
@@ -36,7 +41,7 @@ extension EmbeddedStorage {
           """)
     }
     // A state that cannot be read may be that of any commit, or of none.
-    if let complete, let known, complete <= known { return }
+    if let complete, let known, complete <= known { return true }
     guard !log.hasMoved else { throw mixture(log, path) }
     let newest = complete.map { "\($0)" } ?? "a state that cannot be read"
     throw StoreError(
@@ -45,6 +50,26 @@ extension EmbeddedStorage {
         \(log.reason): without it the database would go back from \(newest) to \(known.map { "\($0)" } ?? "nothing"). \
         Restore a backup of "\(path)"; \(wayOut(path)).
         """)
+  }
+
+  /// Empties a log that SQLite reads only up to a gap. Once the server has written over the frames before the gap, those behind it could be taken
+  /// for newer ones.
+  ///
+  /// - Throws: `StoreError` `unavailable` while another program reads the database.
+  static func emptyLog(of database: Database) throws {
+    do {
+      guard try database.truncateLog(waitingAtMost: .seconds(1)) else {
+        throw StoreError(
+          kind: .unavailable,
+          message: """
+            The write-ahead log of \(database.name) has a gap that an interruption has left, and must be emptied, but another program reads \
+            the database. End that program, and start again.
+            """)
+      }
+    } catch {
+      database.close()
+      throw error
+    }
   }
 
   /// Only for a log that was not moved into the file: otherwise the older pages would take the places of newer ones.

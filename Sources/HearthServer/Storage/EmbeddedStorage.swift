@@ -123,8 +123,9 @@ actor EmbeddedStorage: ServerStorage {
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
-    try Self.checkLog(of: location, databaseID, logger)
+    let hasGap = try Self.checkLog(of: location, databaseID, logger)
     let database = try Database(location, options: Self.options)
+    if hasGap { try Self.emptyLog(of: database) }
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
       retention: retention, lockWait: lockWait, waitingWrites: waitingWrites,

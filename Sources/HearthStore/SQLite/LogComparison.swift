@@ -3,6 +3,10 @@ internal import Foundation
 /// Compares the pages of a damaged log with those of its database, to find out which of them were moved there.
 ///
 /// A checkpoint moves the newest version of each page up to some frame, page after page in the order of their numbers.
+///
+/// That the database has a page of the log proves nothing by itself, nor that the checksum of a damaged frame fits with a page of the database:
+/// commits write pages that they do not change, such as the first one, and pages go back to what they were. Pages count as moved if the trace of a
+/// checkpoint is seen in all of the log.
 final class LogComparison {
   /// A page of the database that a frame behind the damage has, or had.
   struct MovedPage {
@@ -36,10 +40,23 @@ final class LogComparison {
     lastWithoutPage = frames.last { !$0.isKnown && !$0.hasPageNumber }?.number ?? 0
     pages = DatabasePages(path: database)
     log = FileHandle(forReadingAtPath: DatabaseLog.path(of: database))
-    moved = frames.dropFirst(shownEnd).compactMap(movedPage)
+    guard isCheckpointSeen else { return }
+    // Nobody moves a commit that was not finished.
+    let end = frames.last { $0.isKnown && $0.isCommit }?.number ?? 0
+    moved = frames.dropFirst(shownEnd).prefix { $0.number <= end }.compactMap(movedPage)
   }
 
   deinit { try? log?.close() }
+
+  private var isCheckpointSeen: Bool {
+    var state = PrefixOfLog()
+    for frame in frames {
+      state.add(frame, isInDatabase: frame.isKnown && isInDatabase(frame))
+      guard frame.number > shownEnd, frame.isKnown, frame.isCommit else { continue }
+      if state.isMoved(length: frame.hasLength ? frame.length : .max) { return true }
+    }
+    return false
+  }
 
   /// True if SQLite may show pages from behind the damage beside older ones. It does so with those that it does not read from the log.
   var showsMixture: Bool {
@@ -110,6 +127,56 @@ final class LogComparison {
   private func logPage(_ frame: LogFrames.Frame) -> [UInt8] {
     try? log?.seek(toOffset: frame.place)
     return Array((try? log?.read(upToCount: DatabasePages.pageBytes)) ?? Data())
+  }
+}
+
+/// The newest pages of a log up to one of its frames, beside those of the database.
+private struct PrefixOfLog {
+  /// The header and the first map of pointers, which commits write and leave as they were.
+  private static let lastHousekeepingPage = 2
+
+  private var pages: Set<Int> = []
+  /// The pages of which the database lacks some version.
+  private var changed: Set<Int> = []
+  /// The frames of the newest versions that the database does not have, by page.
+  private var missing: [Int: Int] = [:]
+  private var unknownCount = 0
+  private var lastUnknown = 0
+  private var hasWholeCommit = false
+  private var isCommitWhole = true
+
+  mutating func add(_ frame: LogFrames.Frame, isInDatabase: Bool) {
+    guard frame.isKnown else {
+      unknownCount += 1
+      lastUnknown = frame.number
+      isCommitWhole = false
+      return
+    }
+    pages.insert(frame.page)
+    missing[frame.page] = isInDatabase ? nil : frame.number
+    if !isInDatabase { changed.insert(frame.page) }
+    guard frame.isCommit else { return }
+    if isCommitWhole { hasWholeCommit = true }
+    isCommitWhole = true
+  }
+
+  /// Returns true if the database has the newest version of each page, at the end of a commit, or of each up to one that has changed: a checkpoint
+  /// moves pages in the order of their numbers, and may have been cut off.
+  ///
+  /// A frame of which nothing is left may have had a newer version of one page. Of a log that was not moved, the database lacks every page that a
+  /// commit has changed, so it has to have many more of them.
+  ///
+  /// - Parameter length: The length of the database in pages.
+  func isMoved(length: Int) -> Bool {
+    guard hasWholeCommit else { return false }
+    let missing = missing.filter { $0.key <= length }
+    guard let end = missing.keys.min() else { return true }
+    if missing.count <= unknownCount, missing.values.allSatisfy({ $0 < lastUnknown }),
+      pages.count(where: { $0 <= length }) >= 4 * missing.count + 3
+    {
+      return true
+    }
+    return changed.contains { $0 > Self.lastHousekeepingPage && $0 < end }
   }
 }
 

@@ -188,6 +188,35 @@ struct MovedLogTests {
     }
   }
 
+  @Test("is not taken for one if a commit was cut off that has pages which it does not change")
+  func interruptedCommit() throws {
+    let cache = try TestCache(.file)
+    func replace(_ version: Int64) throws {
+      let text = String(repeating: "\(version)", count: 10_000)
+      try cache.store.receive(found("halls/1", version, ["text": .string(text)]), at: version)
+    }
+    try replace(10)
+    try cache.database.truncateLog()
+    try write(1, in: cache.store)
+    let frames = try Killed(cache).frameCount
+    try replace(20)
+    let killed = try Killed(cache)
+    cache.close()
+    #expect(killed.frameCount > frames + 3)
+    for frame in frames..<killed.frameCount - 1 {
+      let start = Self.start(ofFrame: frame)
+      // The power failed before the frame was on the disk; the process was killed between the two parts of a frame.
+      var (lost, half) = (killed, killed)
+      lost.log.resetBytes(in: start..<start + Self.frameBytes)
+      half.log = killed.log.prefix(start + 24) + Data(repeating: 0xA5, count: Self.frameBytes - 24)
+      for (kind, files) in [("lost", lost), ("half", half)] {
+        let found = try open(files.place(0, bytes: 0))
+        let isKept = found.pending == [1] && found.version == version(10) && !found.isRecovered
+        #expect(isKept, "\(kind) \(frame): \(found)")
+      }
+    }
+  }
+
   @Test("is not taken for one where a page went back to what it was before, and nothing was moved")
   func formerContent() throws {
     let cache = try TestCache(.file)
