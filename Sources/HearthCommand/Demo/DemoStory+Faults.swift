@@ -70,7 +70,6 @@ extension DemoStory {
     try await firestore.terminate()
   }
 
-  /// - Parameter unanswered: Attempts at these writes that ended without an answer.
   func verify(_ name: String, numbers: [Int], witness: Device, unanswered: Int = 0) async throws {
     try await verifyEntries(name, numbers: numbers, witness: witness)
     let total = try await witness.firestore.document("totals/\(name)").getDocument(source: .server)

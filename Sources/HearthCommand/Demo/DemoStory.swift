@@ -209,9 +209,8 @@ struct DemoStory {
     narrator.check("cities at the backend, the new one included", expected: cities.count + 1, found: all.count)
   }
 
-  /// Checks a counter that each write has incremented once.
-  ///
-  /// - Parameter unanswered: Attempts at these writes that ended without an answer: a backend without memory may have counted each of them.
+  /// Checks a counter that each write has incremented once. A backend without memory may also have counted each attempt that ended without an
+  /// answer.
   func checkCounter(_ what: String, expected: Int, found: Int, unanswered: Int) {
     guard unanswered > 0, !isOwnServer else { return narrator.check(what, expected: expected, found: found) }
     narrator.say(
