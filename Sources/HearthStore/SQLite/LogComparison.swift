@@ -25,7 +25,7 @@ final class LogComparison {
   private let shown: [Int: LogFrames.Frame]
   /// The last frame of each page, in the order of their numbers.
   private let newest: [(page: Int, frame: LogFrames.Frame)]
-  /// The last frame of which not even the page is known; 0 if there is none.
+  /// The last frame whose page number is not known either; 0 if there is none.
   private let lastWithoutPage: Int
   private let pages: DatabasePages?
   private let log: FileHandle?
@@ -136,7 +136,7 @@ private struct PrefixOfLog {
   private static let lastHousekeepingPage = 2
 
   private var pages: Set<Int> = []
-  /// The pages of which the database lacks some version.
+  /// The pages that have a version which the database lacks.
   private var changed: Set<Int> = []
   /// The frames of the newest versions that the database does not have, by page.
   private var missing: [Int: Int] = [:]
@@ -163,8 +163,8 @@ private struct PrefixOfLog {
   /// Returns true if the database has the newest version of each page, at the end of a commit, or of each up to one that has changed: a checkpoint
   /// moves pages in the order of their numbers, and may have been cut off.
   ///
-  /// A frame of which nothing is left may have had a newer version of one page. Of a log that was not moved, the database lacks every page that a
-  /// commit has changed, so it has to have many more of them.
+  /// A frame that is lost may have had a newer version of one page. If the log was not moved, the database lacks every page that a commit has
+  /// changed; so it must have many more pages than it lacks.
   ///
   /// - Parameter length: The length of the database in pages.
   func isMoved(length: Int) -> Bool {

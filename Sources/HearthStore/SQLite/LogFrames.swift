@@ -39,7 +39,7 @@ struct LogFrames {
 
     var isKnown: Bool { content != .unknown }
     var isCommit: Bool { length != 0 }
-    /// The pages of which the frame may be; none if nothing is known of it.
+    /// The page numbers that the frame may have; none if nothing is known of it.
     var candidates: [Int] { isKnown || hasPageNumber ? [page] + (otherPage.map { [$0] } ?? []) : [] }
     /// The place of the page in the log.
     var place: UInt64 { UInt64(Header.bytes + (number - 1) * StoredFrame.bytes + StoredFrame.headerBytes) }

@@ -70,8 +70,8 @@ extension OutboxSender {
 
   /// Gives a batch the preconditions that it is sent with.
   ///
-  /// Those that are stored with it stay: it may have been sent, and is sent again with what it was sent with, whatever the rules are now and
-  /// whatever is left of the documents that it was made for.
+  /// Stored preconditions stay: the batch may have been sent, and is sent again with what it was sent with, whatever the rules are now and
+  /// whatever is left of the documents below it.
   private mutating func guarded(
     _ batch: MutationBatch, isRefused: Bool, _ localStore: LocalStore
   ) throws -> Guarded {
