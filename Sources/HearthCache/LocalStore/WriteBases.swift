@@ -46,8 +46,7 @@ final class WriteBases {
         if base.mustBeCompared { areAllKnown = false }
         continue
       }
-      // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
-      try table.insertIfMissing(.unknown(key), user: user)
+      try beginIfMissing(key, behind: pending, user: user)
       if pending.count == 1, !isDelayed, let seen = view[key]?.document {
         try noteView(seen, behind: first, user: user)
       } else if remote[key]?.isUnknown ?? true {
@@ -56,6 +55,15 @@ final class WriteBases {
       areAllKnown = false
     }
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
+  }
+
+  /// Makes the row of a document that has pending batches and none. What they were made for is not known, nor what they will make.
+  private func beginIfMissing(_ key: DocumentKey, behind pending: [BatchID], user: MutationQueue.UserRow) throws {
+    guard let first = pending.first, try table.base(of: key, user: user) == nil else { return }
+    var base = BaseDocument(.unknown(key))
+    // The row was lost that said what the second one was made for: not for what the first one makes since it was resolved.
+    if pending.count > 1, try readableBatch(first, user: user)?.isResolved ?? false { base.next = .unknown(key) }
+    try table.set(base, of: key, user: user)
   }
 
   /// Notes what the second batch of a document is made for, if that is not what the first one makes of its base: the cache has lost the
@@ -151,7 +159,10 @@ final class WriteBases {
     for (key, compared) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
       guard let remote = outcome.remote[key] else { continue }
       // As it is now: while the backend or a person was asked, writes behind this one may have been made or cancelled.
-      let former = try table.base(of: key, user: user) ?? compared
+      let stored = try table.base(of: key, user: user)
+      var former = stored ?? compared
+      // The row was lost that said what the write behind this one was made for: not for what this one makes since it was resolved before.
+      if stored == nil, batch.isResolved { former.next = .unknown(key) }
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = batch.copyName }
       // What the write behind this one was made for: the document as the local view showed it.

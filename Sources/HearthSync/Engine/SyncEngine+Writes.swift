@@ -186,6 +186,7 @@ extension SyncEngine {
       }
       if let rejected, let error {
         if conflicts.takeRefusal(of: rejected.batch, error) {
+          if rejected.hadLabel { sender.settle(rejected.batch.batchID) }
           sender.takeBackBatches()
         } else {
           attempt(.reject(rejected.batch, error, owner: rejected.owner))

@@ -32,6 +32,8 @@ struct OutboxSender {
     let owner: String?
     /// True if further batches may be sent because of this answer.
     let makesRoom: Bool
+    /// True if it was sent under its label: a backend that refuses it has not committed it at an earlier attempt either.
+    var hadLabel = false
   }
 
   /// The end of a write stream.
@@ -242,7 +244,7 @@ struct OutboxSender {
     uncertain.insert(batches)
   }
 
-  /// The batch was compared with the backend's documents, and what is sent from now on is another attempt.
+  /// The batch was compared with the backend's documents, or the backend has not committed it: what is sent from now on is another attempt.
   mutating func settle(_ batchID: BatchID) {
     uncertain.settle(batchID)
   }
@@ -347,7 +349,7 @@ struct OutboxSender {
     // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
     // stream, which is opened again after a pause whatever the code says.
     if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites {
-      rejected = takeFirst()
+      rejected = takeFirst(underLabel: closure.knewBatchLabels)
       unanswered = []
       // The backend works; it is this batch that it does not want.
       if rejected != nil { stream.inhibitBackoff() }
@@ -367,9 +369,11 @@ struct OutboxSender {
     return Answered(batch: batch, owner: closed.owner, makesRoom: closed.batches.isEmpty)
   }
 
-  private mutating func takeFirst() -> Answered? {
+  /// - Parameter underLabel: True if batches that have an identity were sent under its label.
+  private mutating func takeFirst(underLabel: Bool = false) -> Answered? {
     guard !batches.isEmpty else { return nil }
-    return Answered(batch: batches.removeFirst(), owner: user, makesRoom: true)
+    let batch = batches.removeFirst()
+    return Answered(batch: batch, owner: user, makesRoom: true, hadLabel: underLabel && batch.identity != nil)
   }
 
   private mutating func send(_ batch: MutationBatch) -> [SyncAction] {

@@ -6,6 +6,7 @@ struct UncertainBatches {
   private var unanswered: Set<BatchID> = []
   /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
   private var inherited: BatchID = 0
+  /// Those that are not at the backend, unless an attempt since then was not answered.
   private var settled: Set<BatchID> = []
   private var user: (name: String?, isKnown: Bool) = (nil, false)
 
@@ -16,17 +17,17 @@ struct UncertainBatches {
   mutating func begin(through batchID: BatchID, of name: String?) {
     user = (name, true)
     inherited = batchID
-    settled = []
   }
 
   mutating func insert(_ batches: [BatchID]) {
     unanswered.formUnion(batches)
+    settled.subtract(batches)
   }
 
-  /// It was compared, and what is sent from now on is another attempt.
+  /// It is not at the backend, and what is sent from now on is another attempt.
   mutating func settle(_ batchID: BatchID) {
     unanswered.remove(batchID)
-    if batchID <= inherited { settled.insert(batchID) }
+    settled.insert(batchID)
   }
 
   func contains(_ batchID: BatchID) -> Bool {

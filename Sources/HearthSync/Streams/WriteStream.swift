@@ -34,6 +34,8 @@ struct WriteStream {
     var actions: [SyncAction]
     /// True if the error concerns the first batch on its way; before the handshake it concerns the stream.
     var handshakeWasComplete: Bool
+    /// True if batches were sent under their labels.
+    var knewBatchLabels: Bool
   }
 
   private var connection: StreamConnection<Session>
@@ -107,8 +109,11 @@ struct WriteStream {
   /// Returns `nil` if it was not the current stream that ended.
   mutating func closed(_ id: StreamID, error: StatusError?, now: Duration) -> Closure? {
     let handshakeWasComplete = isReady
+    var knewBatchLabels = false
+    if case .ready(_, knowsBatchLabels: true) = connection.session { knewBatchLabels = true }
     guard let actions = connection.closed(id, error: error, now: now) else { return nil }
-    return Closure(actions: actions.map(Self.action), handshakeWasComplete: handshakeWasComplete)
+    return Closure(
+      actions: actions.map(Self.action), handshakeWasComplete: handshakeWasComplete, knewBatchLabels: knewBatchLabels)
   }
 
   mutating func markIdle() -> [SyncAction] {

@@ -120,27 +120,6 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == ["write 1: OK"])
   }
 
-  @Test("a write whose answer was lost with a stream that the client has closed is found at a backend without labels")
-  func answerLostWithClosedStream() throws {
-    let client = try client()
-    client.knowsBatchLabels = false
-    client.answersLate = true
-    try know(client, room(["x": .integer(1), "n": .integer(1)], at: 5), at: 5)
-    client.write(
-      .patch(
-        key("rooms/a"), ["x": .integer(2)], mask: FieldMask([try FieldPath(["x"])]),
-        transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
-    client.setNetwork(isEnabled: true)
-    #expect(client.sentBatches.count == 1)
-    client.post(.connectivityChanged)
-    try client.endParting()
-    #expect(client.sentBatches.count == 1)
-    // The first attempt has been carried out.
-    try client.refuseWrite(.failedPrecondition)
-    answer(client, try room(["x": .integer(2), "n": .integer(2)], at: 8))
-    #expect(client.sentBatches.isEmpty && client.takeTold() == ["write 2: OK"])
-  }
-
   @Test("a later write that is cancelled leaves what an earlier one was made for")
   func laterWriteCancelled() throws {
     let client = try client()
@@ -292,42 +271,6 @@ struct ConflictScenarioTests {
     #expect(client.questions.count == 1)
     client.request(.withdraw(1, evenIfSent: true))
     #expect(client.questions.isEmpty)
-  }
-
-  @Test("a batch whose answer was lost is recognised as a whole, so that an increment in it does not count twice")
-  func lostAnswer() throws {
-    let client = try client()
-    try know(client, room(["x": .integer(1), "n": .integer(1)], at: 5), at: 5)
-    let increment = FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(1)))
-    let edit = Mutation.patch(
-      key("rooms/a"), MapValue(["x": .integer(2)]), mask: FieldMask([try FieldPath(["x"])]), transforms: [increment])
-    client.write(edit, .set(key("halls/b"), [:]))
-    client.setNetwork(isEnabled: true)
-    try client.refuseWrite(.unavailable)
-    client.request(.retryNow)
-    try client.refuseWrite(.failedPrecondition)
-    #expect(client.lookUps.map(\.keys) == [[key("halls/b"), key("rooms/a")]])
-    answer(
-      client, .found(key("halls/b"), version: version(8), fields: EncodedFields(MapValue())),
-      try room(["x": .integer(2), "n": .integer(2)], at: 8))
-    #expect(client.sentBatches.isEmpty)
-    #expect(client.takeTold().contains("write 2: OK"))
-    let stored = try client.engine.localStore.readDocument(key("rooms/a"))
-    #expect(try stored.fields.decoded() == ["x": .integer(2), "n": .integer(2)])
-  }
-
-  @Test("a batch that was refused at its first attempt is not taken for another one that has made the same change")
-  func sameEdit() throws {
-    let client = try client()
-    try know(client, room(["x": .integer(1), "n": .integer(1)], at: 5), at: 5)
-    let increment = FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(1)))
-    client.write(
-      .patch(
-        key("rooms/a"), MapValue(["x": .integer(2)]), mask: FieldMask([try FieldPath(["x"])]), transforms: [increment]))
-    client.setNetwork(isEnabled: true)
-    try client.refuseWrite(.failedPrecondition)
-    answer(client, try room(["x": .integer(2), "n": .integer(2)], at: 8))
-    #expect(client.sentBatches.first?.first?.transforms == [increment])
   }
 
   @Test("documents that cannot be read at present are read again; such that may not be read end the write")

@@ -68,4 +68,33 @@ struct LostDocumentConflictTests {
     #expect(client.lookUps.isEmpty)
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
   }
+
+  /// The rows of bases say of the writes behind the first one what they were made for, if a conflict has changed the first one since.
+  @Test(
+    "are compared with what an earlier write has become by a conflict, also if what they were made for was lost",
+    arguments: [false, true])
+  func lostBases(isWrittenTo: Bool) throws {
+    let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))
+    let client = try TestClient(durable: true, conflictRules: ConflictRules([rule]))
+    client.setNetwork(isEnabled: false)
+    client.write(.set(key("rooms/a"), ["x": .integer(1)]))
+    client.write(.set(key("rooms/a"), ["x": .integer(1), "z": .integer(1)]))
+    client.setNetwork(isEnabled: true)
+    client.post(.lookedUp(client.lookUps.removeFirst().id, .success([try room(["y": .integer(9)], at: 8)])))
+    client.setNetwork(isEnabled: false)
+    try client.execute("DELETE FROM cache_base_documents")
+    try client.restart()
+    client.setNetwork(isEnabled: false)
+    if isWrittenTo {
+      client.write(.patch(key("rooms/a"), ["w": .integer(1)], mask: FieldMask([field("w")])))
+    }
+    client.setNetwork(isEnabled: true)
+    let first = client.lookUps.isEmpty ? nil : client.lookUps.removeFirst()
+    if let first { client.post(.lookedUp(first.id, .success([try room(["y": .integer(9)], at: 8)]))) }
+    try client.commit(at: 10)
+    let remote = try room(["x": .integer(1), "y": .integer(9)], at: 10)
+    client.post(.lookedUp(try #require(client.lookUps.first).id, .success([remote])))
+    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(1), "y": .integer(9), "z": .integer(1)])
+  }
 }
