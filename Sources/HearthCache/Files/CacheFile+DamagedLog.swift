@@ -5,10 +5,10 @@ internal import HearthStore
 extension CacheFile {
   /// Looks at the log before SQLite opens the file: it would use a damaged log up to the damage, and delete it at the end.
   ///
-  /// Where the file has what the damage has destroyed, a copy with the newest state takes its place, and nothing is lost.
+  /// Where the file has what the damage has destroyed, the newest state is moved into it, and nothing is lost.
   ///
   /// - Returns: The log if SQLite leaves out a part of it.
-  /// - Throws: `StoreError`: `unavailable` while another opener has the folder, `newerSchema`.
+  /// - Throws: `StoreError`: `unavailable` while another opener has the folder or another program the file, `newerSchema`.
   static func readLog(of files: CacheFiles, _ lock: FolderLock) throws -> DatabaseLog? {
     guard let log = files.unreadLog, log.isWhole, files.markedDamage == nil else { return files.unreadLog }
     try checkIsKnown(files)
@@ -17,7 +17,7 @@ extension CacheFile {
       // Another client may have opened the folder until then.
       guard let log = files.unreadLog, log.isWhole else { return }
       try files.remove(files.merged)
-      try log.replaceDatabase(through: files.merged)
+      try log.moveIntoDatabase(through: files.merged)
     }
     return files.unreadLog
   }

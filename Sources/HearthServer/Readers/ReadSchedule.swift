@@ -97,12 +97,15 @@ struct ReadSchedule {
   // MARK: - Events
 
   mutating func add(_ read: ReadID, of file: FileID) -> [Action] {
+    defer { assertInvariants() }
+    assert(running[read] == nil, "read \(read) is added, but runs")
     files[file, default: ScheduledFile()].append(read, to: .new)
     turns.join(file, files[file])
     return fill()
   }
 
   mutating func finish(_ read: ReadID) -> [Action] {
+    defer { assertInvariants() }
     guard let ended = end(read) else { return [] }
     stops[read] = nil
     files[ended.file]?.allowOneMore(upTo: slots + seats)
@@ -112,6 +115,7 @@ struct ReadSchedule {
 
   /// A read that was told to start over has let its connection go, with the state that it saw.
   mutating func leave(_ read: ReadID) -> [Action] {
+    defer { assertInvariants() }
     assert(running[read]?.isLeaving == true, "read \(read) leaves, but was not told to start over")
     guard let left = end(read) else { return [] }
     files[left.file]?.append(read, to: .unseated)
@@ -124,6 +128,7 @@ struct ReadSchedule {
   ///
   /// - Parameter connections: Those that the file has, in use or not; at least one.
   mutating func lack(_ read: ReadID, connections: Int) -> [Action] {
+    defer { assertInvariants() }
     guard let stopped = end(read) else { return [] }
     files[stopped.file]?.putBack(read, in: stopped.isLong ? .unseated : .new)
     files[stopped.file]?.maximumBegun = max(connections, 1)
@@ -132,6 +137,7 @@ struct ReadSchedule {
   }
 
   mutating func pause(_ read: ReadID) -> (pause: Pause, actions: [Action]) {
+    defer { assertInvariants() }
     guard let running = running[read], !running.isLeaving else {
       assertionFailure("read \(read) pauses, but does not run")
       return (.goOn, [])
@@ -193,6 +199,7 @@ struct ReadSchedule {
 
   /// Lets no read of this file become long until ``release(_:)``.
   mutating func hold(_ file: FileID) -> [Action] {
+    defer { assertInvariants() }
     var state = files[file] ?? ScheduledFile()
     state.held = state.held ?? ScheduledFile.Hold()
     files[file] = state
@@ -205,6 +212,7 @@ struct ReadSchedule {
   }
 
   mutating func release(_ file: FileID) -> [Action] {
+    defer { assertInvariants() }
     files[file]?.held = nil
     turns.join(file, files[file])
     return fill()
@@ -214,6 +222,7 @@ struct ReadSchedule {
   mutating func remove(_ file: FileID) {
     assert(isIdle(file), "file \(file) is removed, but has reads")
     files[file] = nil
+    assertInvariants()
   }
 
   private mutating func drained(_ file: FileID) -> [Action] {
@@ -264,5 +273,37 @@ struct ReadSchedule {
     seatedCount += 1
     running[read] = Running(file: file, isLong: true)
     return .start(read)
+  }
+
+  // MARK: - Invariants
+
+  /// Checks what holds between two events, in debug builds only.
+  private func assertInvariants() {
+    assert(running.count <= slots, "\(running.count) reads run in \(slots) slots")
+    assert(seatedCount >= 0 && seatedCount <= seats, "\(seatedCount) long reads have begun, with \(seats) seats")
+    // Each event would cost more the more files there are.
+    assert(files.count > 16 || isConsistent, "the reads of files are counted wrongly: \(files), running: \(running)")
+    assert(files.count > 16 || !isSlotWasted, "a slot is free, and a read waits that could have it: \(files)")
+  }
+
+  private var isConsistent: Bool {
+    var pausedCount = 0
+    for (id, file) in files {
+      let paused = file.waitingCount(of: .paused)
+      let own = running.values.filter { $0.file == id }
+      guard file.begunCount == own.count + paused, file.seatedCount == own.count(where: \.isLong) + paused,
+        file.leavingCount == own.count(where: \.isLeaving)
+      else { return false }
+      pausedCount += paused
+    }
+    return seatedCount == running.values.count(where: \.isLong) + pausedCount
+      && running.values.allSatisfy { files[$0.file] != nil }
+  }
+
+  private var isSlotWasted: Bool {
+    guard running.count < slots else { return false }
+    return files.values.contains {
+      $0.isReady(.new) || $0.isReady(.paused) || (seatedCount < seats && $0.isReady(.unseated))
+    }
   }
 }

@@ -167,7 +167,10 @@ final class ReadSlots<Reader>: Sendable {
   }
 
   func endInPlace(_ read: ReadID, of file: FileID, _ lane: Lane) {
-    state.withLock { $0.inPlace -= 1 }
+    state.withLock { state in
+      state.inPlace -= 1
+      assert(0..<state.schedule.slots ~= state.inPlace, "\(state.inPlace) reads run on the threads of their callers")
+    }
     finish(read, of: file, lane)
   }
 

@@ -33,7 +33,19 @@ final class ReaderLane<Reader>: Sendable {
 
   func noteOpen() { isConnected.store(true, ordering: .relaxed) }
 
-  func close() { reader.withLock { $0 = nil } }
+  /// Gives the lane to a read.
+  func begin(_ work: Work) {
+    self.work.withLock {
+      assert($0.read == nil, "read \(work.read ?? 0) gets the connection that read \($0.read ?? 0) has")
+      assert(isOpen, "read \(work.read ?? 0) begins without a connection")
+      $0 = work
+    }
+  }
+
+  func close() {
+    assert(work.withLock { $0.read } == nil, "a connection is closed in the middle of a read")
+    reader.withLock { $0 = nil }
+  }
 }
 
 /// True when the task that asked for a read was cancelled. The read stops at the end of its step.
@@ -110,6 +122,8 @@ struct ReaderLanes<Reader> {
 
   /// Returns false if the process has as many descriptors as it may have.
   mutating func beginOpening(_ lane: Lane, _ file: FileID) -> Bool {
+    assert(!lane.isOpen, "a connection to file \(file) is opened a second time")
+    defer { assertInvariants(of: file) }
     guard !lane.isKept, var state = files[file] else { return true }
     if state.furtherCount == state.descriptorCount {
       guard descriptorCount < descriptorLimit else { return false }
@@ -122,6 +136,7 @@ struct ReaderLanes<Reader> {
   }
 
   mutating func endOpening(_ lane: Lane, _ file: FileID, isOpen: Bool) {
+    defer { assertInvariants(of: file) }
     guard isOpen else {
       if !lane.isKept { files[file]?.furtherCount -= 1 }
       return
@@ -134,6 +149,10 @@ struct ReaderLanes<Reader> {
   ///
   /// - Returns: The lanes to close.
   mutating func giveBack(_ lane: Lane, _ file: FileID) -> [Lane] {
+    assert(
+      !idle.contains { $0.lane === lane } && files[file]?.kept !== lane,
+      "a connection to file \(file) is given back twice")
+    defer { assertInvariants(of: file) }
     guard lane.isOpen, files[file] != nil else {
       if lane.isKept { files[file]?.hasKept = false }
       return [lane]
@@ -166,6 +185,24 @@ struct ReaderLanes<Reader> {
     guard let state = files.removeValue(forKey: file) else { return lanes }
     descriptorCount -= state.descriptorCount
     if let kept = state.kept { lanes.append(kept) }
+    assert(descriptorCount >= 0, "\(descriptorCount) descriptors are left")
     return lanes
+  }
+
+  /// Checks the counts of a file and the connections that nobody uses, in debug builds only.
+  private func assertInvariants(of file: FileID) {
+    assert(idle.count <= idleLimit, "\(idle.count) idle connections are kept, more than \(idleLimit)")
+    assert(
+      idle.allSatisfy { $0.lane.isOpen && !$0.lane.isKept && files[$0.file] != nil },
+      "an idle connection is not open, or is kept by its file, or its file is gone")
+    guard let state = files[file] else { return }
+    assert(state.kept == nil || state.hasKept, "file \(file) has the connection that it does not keep")
+    assert(
+      0...state.descriptorCount ~= state.furtherCount && state.descriptorCount <= descriptorCount,
+      "file \(file) has \(state.furtherCount) connections on \(state.descriptorCount) of \(descriptorCount) descriptors"
+    )
+    assert(
+      0...(state.furtherCount + 1) ~= state.openCount,
+      "file \(file) has \(state.openCount) open connections of \(state.furtherCount) and the one that it keeps")
   }
 }

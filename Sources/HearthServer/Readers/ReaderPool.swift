@@ -79,7 +79,7 @@ final class ReaderPool<Reader>: Sendable {
   /// - Throws: What `body` throws.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
     guard let (read, lane) = slots.beginInPlace(file) else { return nil }
-    lane.work.withLock { $0 = Lane.Work(read: read, stepsInPlace: Self.stepsInPlace) }
+    lane.begin(Lane.Work(read: read, stepsInPlace: Self.stepsInPlace))
     defer { slots.endInPlace(read, of: file, lane) }
     let result = lane.reader.withLock { reader -> Swift.Result<Result?, any Error> in
       do {
@@ -144,7 +144,7 @@ final class ReaderPool<Reader>: Sendable {
         return end(.failure(error))
       }
     }
-    lane.work.withLock { $0 = Lane.Work(read: read, cancellation: cancellation) }
+    lane.begin(Lane.Work(read: read, cancellation: cancellation))
     let result = lane.reader.withLock { reader -> Result<Value, any Error> in
       do {
         guard let reader else { throw StoreError(kind: .unavailable, message: "There is no reading connection.") }

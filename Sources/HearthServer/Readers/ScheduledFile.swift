@@ -20,6 +20,8 @@ struct ScheduledFile {
 
   var waitingCount: Int { waiting.reduce(0) { $0 + $1.count } }
 
+  func waitingCount(of kind: ReadKind) -> Int { waiting[kind.rawValue].count }
+
   /// True if a read that begins would find a connection.
   var mayBegin: Bool { maximumBegun.map { begunCount < $0 } ?? true }
 
@@ -81,6 +83,9 @@ struct ReadTurns {
 
   /// Notes the reads of a file that may go on.
   mutating func join(_ file: ReadSchedule.FileID, _ state: ScheduledFile?) {
+    assert(
+      orders.allSatisfy { $0.files.count == $0.members.count },
+      "a file has two turns of one kind, or none that it is said to have")
     guard let state else { return }
     for kind in ReadKind.allCases where state.isReady(kind) { join(file, kind) }
   }

@@ -12,7 +12,7 @@ extension EmbeddedStorage {
   /// process was killed or the power failed, and steps of background work, which need not be durable. A commit of a client behind it was
   /// durable once: the file has been damaged since.
   ///
-  /// Where the file has what the damage has destroyed, because the log was moved there, a copy with everything takes its place.
+  /// Where the file has what the damage has destroyed, because the log was moved there, the newest state is moved into it.
   ///
   /// - Returns: True if the log has a gap, behind which nothing counts: ``emptyLog(of:)`` has to be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
@@ -23,7 +23,7 @@ extension EmbeddedStorage {
     try? FileManager.default.removeItem(atPath: copy)
     defer { try? FileManager.default.removeItem(atPath: copy) }
     if log.isWhole {
-      try replaceDatabase(log, through: copy, databaseID, logger)
+      try move(log, through: copy, databaseID, logger)
       return false
     }
     guard !log.isInFile else { throw mixture(log, path) }
@@ -77,16 +77,17 @@ extension EmbeddedStorage {
     "to go on without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on \"\(path)\" with the sqlite3 program"
   }
 
-  private static func replaceDatabase(
+  private static func move(
     _ log: DatabaseLog, through copy: String, _ databaseID: DatabaseID, _ logger: Logger
   ) throws {
     do {
-      try log.replaceDatabase(through: copy)
+      try log.moveIntoDatabase(through: copy)
     } catch {
+      let wayOut = error.kind == .unavailable ? "" : " Make room for it."
       throw StoreError(
         kind: error.kind,
         message: """
-          \(log.reason). Nothing is lost, but the file has to be replaced by a copy: \(error.message) Make room for it.
+          \(log.reason). Nothing is lost, but the file has to be replaced by a copy: \(error.message)\(wayOut)
           """)
     }
     logger.warning(

@@ -25,7 +25,9 @@ struct ListenSession {
   /// The number of targets, for metrics.
   private let targetUsage: Usage?
   /// The version of the changes that were sent to the client.
-  private var version: SnapshotVersion
+  private var version: SnapshotVersion {
+    didSet { assert(version >= oldValue, "a stream at version \(oldValue) goes back to \(version)") }
+  }
   /// The version of the latest global snapshot.
   private var announcedVersion: SnapshotVersion = .none
 
@@ -56,6 +58,8 @@ struct ListenSession {
   /// - Throws: `StatusError` when the request makes no sense or the server has trouble for the moment, which ends the stream. A query
   ///   that cannot run only ends its target.
   mutating func handle(_ request: Google_Firestore_V1_ListenRequest) async throws {
+    assertInvariants()
+    defer { assertInvariants() }
     switch request.targetChange {
     case .addTarget(let target): try await add(target)
     case .removeTarget(let id): try await remove(id)
@@ -141,6 +145,7 @@ struct ListenSession {
 
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
   private mutating func begin(_ target: WatchedTarget, _ message: Google_Firestore_V1_Target) async throws {
+    assert(!targets.contains(target.id), "target \(target.id) begins a second time")
     var transfer = TargetTransfer(
       to: target, at: version, of: database, output: output, freeChanges: freeChanges)
     transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
@@ -201,6 +206,7 @@ struct ListenSession {
   }
 
   private mutating func globalSnapshot() -> ListenMessage {
+    assert(announcedVersion <= version, "a snapshot at \(version) follows one at \(announcedVersion)")
     announcedVersion = version
     return .response(
       .targetChange(.init(state: .noChange, targetIDs: [], resumeToken: token(at: version), readTime: version)))
@@ -217,6 +223,7 @@ struct ListenSession {
   /// What is committed while it works may be left. Then the stream is woken again at once: it never sleeps with something unsent, and its
   /// requests have their turn.
   mutating func catchUp() async throws {
+    defer { assertInvariants() }
     let goal = feed.latestVersion
     guard !targets.isEmpty else {
       version = max(version, feed.match())
@@ -310,6 +317,14 @@ struct ListenSession {
         if let target = targets.target(id) { try await end(target, error) }
       }
     }
+  }
+
+  /// Checks what holds between two requests, in debug builds only.
+  private func assertInvariants() {
+    assert(announcedVersion <= version, "a snapshot was sent at \(announcedVersion), the stream is at \(version)")
+    assert(
+      targets.count <= database.limits.targetsPerStream,
+      "\(targets.count) targets are more than \(database.limits.targetsPerStream)")
   }
 
   /// Ends a target that cannot be followed any more.

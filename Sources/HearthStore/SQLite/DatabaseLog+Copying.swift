@@ -45,6 +45,9 @@ extension DatabaseLog {
         try file.seek(toOffset: 92)
         try file.write(contentsOf: Data(repeating: 0xFF, count: 4))
       }
+      #if canImport(Darwin)
+        if fcntl(file.fileDescriptor, F_FULLFSYNC) == 0 { return }
+      #endif
       try file.synchronize()
     } catch {
       throw StoreError(kind: .io, message: "Cannot copy \"\(database)\" (\(error.localizedDescription)).")
@@ -60,31 +63,39 @@ extension DatabaseLog {
       case .withoutUnfinished: frames.newestKnown(upTo: damagedFrame == 0 ? end : endBeforeLast)
       case .newest: frames.newestKnown(upTo: end)
       }
+    let cover = MovedCover(frames, state == .shown ? [] : moved)
     return pages.values
-      .filter { $0.content == .sound && (state == .shown || !frames.isCovered($0, by: moved)) }
+      .filter { $0.content == .sound && !cover.contains($0) }
       .sorted { $0.page < $1.page }
   }
 
-  /// Puts a copy with the newest state in the place of the database, and removes the log. Programs that have the files open keep the former ones.
+  /// Moves the newest state into the database, and removes the log. A database that has all of it stays; another one is replaced by a copy.
   ///
-  /// Only for a log that ``isWhole``, while nobody writes. An interruption loses nothing: the new file has all of the log, which the next look at
-  /// it finds.
+  /// Only for a log that ``isWhole``, while nobody in this process has the database open. An interruption loses nothing: the new file has all of
+  /// the log, which the next look at it finds.
   ///
   /// - Parameter copy: The path of the copy in the folder of the database.
-  /// - Throws: ``StoreError`` `io`.
-  package func replaceDatabase(through copy: String) throws(StoreError) {
+  /// - Throws: ``StoreError`` `unavailable` if another process has the database open, `io`.
+  package func moveIntoDatabase(through copy: String) throws(StoreError) {
     assert(isWhole, "\(reason), and is moved into the file all the same")
-    try copyDatabase(to: copy)
-    guard rename(copy, database) == 0 else {
-      throw StoreError(
-        kind: .io, message: "Cannot rename \"\(copy)\" to \"\(database)\" (\(String(cString: strerror(errno)))).")
+    let lock = try OpenersLock(of: database)
+    if isWhollyInFile {
+      // The process that moved the log there may have ended before.
+      try lock.synchronize(database)
+    } else {
+      try copyDatabase(to: copy)
+      guard rename(copy, database) == 0 else {
+        throw StoreError(
+          kind: .io, message: "Cannot rename \"\(copy)\" to \"\(database)\" (\(String(cString: strerror(errno)))).")
+      }
+      // Without the log, the former file would have only a part.
+      synchronizeFolder()
     }
-    // Without the log, the former file would have only a part.
-    synchronizeFolder()
     for path in [Self.path(of: database), database + "-shm"] {
       guard unlink(path) != 0, errno != ENOENT else { continue }
       throw StoreError(kind: .io, message: "Cannot delete \"\(path)\" (\(String(cString: strerror(errno)))).")
     }
+    _ = consume lock
   }
 
   /// Not all file systems can; then the new name is as durable as they make it.

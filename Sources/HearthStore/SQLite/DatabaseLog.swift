@@ -30,7 +30,7 @@ package struct DatabaseLog: Sendable {
   /// True if the database has pages from behind the damage.
   package var hasMoved: Bool { !moved.isEmpty }
   /// True if the newest state of every page is known, from the log or from the database, and the database has a part of what lies behind. Then
-  /// nothing is lost if ``replaceDatabase(through:)`` is called before SQLite reads the log.
+  /// nothing is lost if ``moveIntoDatabase(through:)`` is called before SQLite reads the log.
   package let isWhole: Bool
   /// True if the database by itself has everything that can be read of the log.
   package let isWhollyInFile: Bool

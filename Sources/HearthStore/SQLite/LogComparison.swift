@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthModel
 
 /// Compares the pages of a damaged log with those of its database, to find out which of them were moved there.
 ///
@@ -31,6 +32,12 @@ final class LogComparison {
   private let log: FileHandle?
   /// By the number of the frame.
   private var known: [Int: Bool] = [:]
+  /// The pages whose newest version was not moved, in the order of their numbers, each with the first frame of its own and of those before it.
+  private lazy var notMoved: [(page: Int, firstFrame: Int)] = newest.reduce(into: []) { pages, other in
+    guard !isInDatabase(other.frame) else { return }
+    guard other.frame.isKnown ? other.frame.number > lastWithoutPage : other.frame.isVerifiable else { return }
+    pages.append((other.page, min(other.frame.number, pages.last?.firstFrame ?? .max)))
+  }
 
   init(_ database: String, _ frames: [LogFrames.Frame], shownEnd: Int) {
     self.frames = frames
@@ -80,8 +87,9 @@ final class LogComparison {
 
   /// Returns true if the database has all that is known of the log up to a frame.
   func hasAll(upTo end: Int) -> Bool {
-    frames.newestKnown(upTo: end).values.allSatisfy {
-      isInDatabase($0) || frames.isCovered($0, by: moved) || isCutOff($0, end)
+    let cover = MovedCover(frames, moved)
+    return frames.newestKnown(upTo: end).values.allSatisfy {
+      isInDatabase($0) || cover.contains($0) || isCutOff($0, end)
     }
   }
 
@@ -103,10 +111,8 @@ final class LogComparison {
 
   /// Returns true if the database has a page by chance, because it went back to what it was before: then pages that come before it were not moved.
   private func isContradicted(_ frame: LogFrames.Frame) -> Bool {
-    newest.prefix { $0.page < frame.page }.contains { _, other in
-      guard other.number <= frame.number, !isInDatabase(other) else { return false }
-      return other.isKnown ? other.number > lastWithoutPage : other.isVerifiable
-    }
+    let count = notMoved.partitionIndex { $0.page >= frame.page }
+    return count > 0 && notMoved[count - 1].firstFrame <= frame.number
   }
 
   private func isInDatabase(_ frame: LogFrames.Frame) -> Bool {
@@ -190,14 +196,32 @@ extension [LogFrames.Frame] {
   func newestKnown(upTo end: Int) -> [Int: LogFrames.Frame] {
     prefix(end).reduce(into: [:]) { if $1.isKnown { $0[$1.page] = $1 } }
   }
+}
+
+/// The pages that a checkpoint has moved in versions that are not known.
+struct MovedCover {
+  private let unknown: [LogFrames.Frame]
+  /// In the order of the pages, each with the last frame of its own and of those behind it.
+  private let moved: [(page: Int, lastFrame: Int)]
+
+  init(_ frames: [LogFrames.Frame], _ moved: [LogComparison.MovedPage]) {
+    unknown = frames.filter { !$0.isKnown }
+    var last = 0
+    self.moved = moved.sorted { $0.page > $1.page }.map {
+      last = max(last, $0.frame)
+      return ($0.page, last)
+    }.reversed()
+  }
 
   /// Returns true if a page was moved, perhaps in a version that is not known: a checkpoint reached it that moved a later page of a later frame.
   ///
   /// - Parameter frame: The last one of the page that is known.
-  func isCovered(_ frame: LogFrames.Frame, by moved: [LogComparison.MovedPage]) -> Bool {
-    dropFirst(frame.number).contains { other in
-      !other.isKnown && (other.candidates.isEmpty || other.candidates.contains(frame.page))
-        && moved.contains { $0.page >= frame.page && $0.frame >= other.number }
+  func contains(_ frame: LogFrames.Frame) -> Bool {
+    let index = moved.partitionIndex { $0.page >= frame.page }
+    guard index < moved.count else { return false }
+    let last = moved[index].lastFrame
+    return unknown.contains {
+      $0.number > frame.number && $0.number <= last && ($0.candidates.isEmpty || $0.candidates.contains(frame.page))
     }
   }
 }

@@ -172,6 +172,37 @@ struct MovedLogTests {
     }
   }
 
+  /// True if there is a program on this machine that can hold a database open as others do.
+  private static let canReadFromOutside =
+    Programs.find("python3").map { (try? Programs.run($0, ["-c", "import sqlite3"]).status) == 0 } ?? false
+
+  /// Otherwise that program would go on in a file without a name, with what the new one lacks.
+  @Test(
+    "is not moved into the file while another program has it open",
+    .enabled("python3 with its module sqlite3 is not installed") { canReadFromOutside }, arguments: [0, 2])
+  func otherProgram(laterWrites: Int) async throws {
+    let killed = try killed(laterWrites: laterWrites)
+    let folder = try killed.place(Self.start(ofFrame: 1) + 24 + 4_000)
+    let files = ["", "-wal"].map { URL(fileURLWithPath: folder.file(CacheFile.fileName + $0)) }
+    let before = try files.map { try Data(contentsOf: $0) }
+    let script = """
+      import sqlite3, sys
+      database = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+      database.execute("SELECT count(*) FROM sqlite_master").fetchall()
+      print("open", flush=True)
+      sys.stdin.readline()
+      database.close()
+      """
+    let program = try LineProcess(
+      try #require(Programs.find("python3")), ["-c", script, files[0].path], takesInput: true)
+    #expect(await program.nextLine() == "open")
+    #expect { try open(folder) } throws: { ($0 as? StoreError)?.kind == .unavailable }
+    #expect(try files.map { try Data(contentsOf: $0) } == before)
+    program.send("")
+    #expect(await program.waitForExit() == 0)
+    #expect(try open(folder) == everything(laterWrites: laterWrites))
+  }
+
   @Test("shows one state if the process was killed in the middle of the checkpoint")
   func interruptedCheckpoint() throws {
     let killed = try killed()

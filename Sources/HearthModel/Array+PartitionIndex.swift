@@ -1,6 +1,6 @@
 extension Array {
   /// The first index whose element meets `predicate`, which holds for all elements after the first that meets it; `endIndex` if none does.
-  func partitionIndex(_ predicate: (Element) -> Bool) -> Int {
+  package func partitionIndex(_ predicate: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
     while low < high {
