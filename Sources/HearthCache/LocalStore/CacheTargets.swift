@@ -187,12 +187,12 @@ final class CacheTargets {
     if isMismatch {
       active.data = active.data.with(resumeToken: [], snapshotVersion: .none)
         .with(lastLimboFreeSnapshotVersion: .none)
-    } else if !change.resumeToken.isEmpty {
-      active.data = active.data.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
+    } else {
+      active.data = active.data.after(change, at: event.snapshotVersion)
     }
-    // After a mismatch the stored token must go. Otherwise an older token is safe, so it is written together with changed
+    // After a mismatch or a reset the stored token must go. Otherwise an older token is safe, so it is written together with changed
     // documents or when it is due.
-    if isMismatch || change.changesDocuments || Self.isDue(active) {
+    if isMismatch || change.isPartial || change.changesDocuments || Self.isDue(active) {
       try table.update(active.data)
       active.persisted = active.data
     }

@@ -50,7 +50,10 @@ struct ResultEdges {
   ) throws -> Extent? {
     guard let limit = query.limit, let target = try tables.targets.target(query.target), !target.resumeToken.isEmpty
     else { return .nothing }
-    guard try tables.targets.keyCount(of: target.targetID, limit: limit) >= limit else { return .everything }
+    // Of a result that has come in part the edge is not known either.
+    guard target.completeVersion > .none,
+      try tables.targets.keyCount(of: target.targetID, limit: limit) >= limit
+    else { return .everything }
     var reading = readings[query] ?? Reading(targetID: target.targetID, version: target.snapshotVersion)
     if reading.targetID != target.targetID || reading.version != target.snapshotVersion {
       let restartCount = reading.isComplete ? 0 : reading.restartCount + 1

@@ -8,6 +8,8 @@ package struct TargetChange: Equatable, Sendable {
   package var resumeToken: [UInt8]
   /// True if the backend has sent everything that the target holds.
   package var isCurrent: Bool
+  /// True if the backend has begun to send everything anew on this stream. Until the target is current, what it holds is a part.
+  package var isReset = false
   /// True if another client has found that client and backend disagree for good which documents the target has.
   package var isDisputed = false
   package var added: Set<DocumentKey>
@@ -26,6 +28,10 @@ package struct TargetChange: Equatable, Sendable {
   }
 
   var changesDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
+
+  /// True if the target holds other documents than before, and not all that belong to it: no former statement about its result holds for
+  /// them.
+  package var isPartial: Bool { !isCurrent && (isReset || !added.isEmpty || !removed.isEmpty) }
 }
 
 /// One consistent snapshot of the backend: everything that changed up to `snapshotVersion`, for all targets.
@@ -33,6 +39,8 @@ package struct RemoteEvent: Equatable, Sendable {
   /// `.none` only for events that the client makes up itself, such as the rejection of a limbo resolution.
   package var snapshotVersion: SnapshotVersion
   package var targetChanges: [TargetID: TargetChange]
+  /// Targets of which the backend had sent everything before, and to which nothing has changed since.
+  package var unchangedTargets: Set<TargetID> = []
   /// Targets whose existence filter did not match, with the purpose of the re-query.
   package var targetMismatches: [TargetID: TargetPurpose]
   /// Found or missing documents. Missing at version `.none` means: forget what the cache holds.
@@ -52,12 +60,23 @@ package struct RemoteEvent: Equatable, Sendable {
     self.limboDocumentChanges = limboDocumentChanges
   }
 
+  /// Returns true if the backend has sent everything that the target holds at this version.
+  ///
+  /// A target that a new stream was asked for is not complete before the answer, although its view was so on the former stream.
+  package func isComplete(_ target: TargetID) -> Bool {
+    guard targetMismatches[target] == nil else { return false }
+    return targetChanges[target]?.isCurrent ?? unchangedTargets.contains(target)
+  }
+
   /// Checks what holds for each event, whatever the backend has sent.
   func assertInvariants() {
     assert(documentUpdates.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
     assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "a document of which nothing is known is news")
     assert(
       limboDocumentChanges.allSatisfy { documentUpdates[$0] != nil }, "a lookup has found a document that is no news")
+    assert(
+      unchangedTargets.isDisjoint(with: targetChanges.keys),
+      "a target is unchanged and has changes: \(unchangedTargets)")
     for (targetID, change) in targetChanges {
       assert(
         change.added.isDisjoint(with: change.removed) && change.added.isDisjoint(with: change.modified)

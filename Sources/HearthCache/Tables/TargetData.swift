@@ -11,7 +11,8 @@ package struct TargetData: Equatable, Sendable {
   /// When the target was last used, on the scale that the least-recently-used collector reads.
   package var sequenceNumber: Int64
   package var purpose: TargetPurpose
-  /// The version of the last snapshot that the resume token stands for.
+  /// The version of the last snapshot at which the backend had sent everything and that the resume token stands for; `.none` if the target
+  /// holds a part of its result. Without a token, the version of the bundle that has filled the target.
   package var snapshotVersion: SnapshotVersion
   /// The last snapshot at which the view of this target had no document in limbo; `.none` if there was none.
   package var lastLimboFreeSnapshotVersion: SnapshotVersion
@@ -44,6 +45,27 @@ package struct TargetData: Equatable, Sendable {
     var copy = self
     copy.resumeToken = resumeToken
     copy.snapshotVersion = snapshotVersion
+    return copy
+  }
+
+  /// The version of the complete result that the cache has; `.none` if it has none.
+  package var completeVersion: SnapshotVersion { resumeToken.isEmpty ? .none : snapshotVersion }
+
+  /// Returns the state after the target's part of a snapshot, which agrees with the backend's count.
+  ///
+  /// A snapshot in which not everything has come leaves a part of the result if it brings or takes documents: neither its version nor the
+  /// former one is that of a complete result. After a reset the former token would leave out what the backend has not sent again yet.
+  package func after(_ change: TargetChange, at version: SnapshotVersion) -> TargetData {
+    let hasToken = !change.resumeToken.isEmpty
+    if change.isCurrent { return hasToken ? with(resumeToken: change.resumeToken, snapshotVersion: version) : self }
+    // The backend goes on from the version of a bundle.
+    if resumeToken.isEmpty, !hasToken, !change.isReset { return self }
+    var copy = self
+    if hasToken || change.isReset { copy.resumeToken = change.resumeToken }
+    if change.isPartial || resumeToken.isEmpty {
+      copy.snapshotVersion = .none
+      copy.lastLimboFreeSnapshotVersion = .none
+    }
     return copy
   }
 

@@ -242,7 +242,7 @@ struct TargetTable {
   private func noteDropped(_ targetID: TargetID) throws {
     assert(database.isInWriteTransaction, "a target changes outside of a write transaction")
     do {
-      guard let data = try targetData(targetID), !data.resumeToken.isEmpty else { return }
+      guard let data = try targetData(targetID), data.completeVersion > .none else { return }
       try database.update(
         "INSERT OR REPLACE INTO cache_dropped_targets (hash, sequence_number) VALUES (?, ?)",
         .integer(Self.hash(of: data.target)), .integer(data.sequenceNumber))

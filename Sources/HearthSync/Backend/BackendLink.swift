@@ -251,9 +251,8 @@ extension BackendLink {
   /// Takes over what the stored snapshot says of targets, and asks again for those that do not agree with the backend's count.
   mutating func snapshotStored(_ event: RemoteEvent, confirmed: ConfirmedKeys) -> [SyncAction] {
     // Only now: a token must never be ahead of the data.
-    for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
-      guard let target = targets[id] else { continue }
-      targets[id] = target.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
+    for (id, change) in event.targetChanges {
+      if let target = targets[id] { targets[id] = target.after(change, at: event.snapshotVersion) }
     }
     var actions: [SyncAction] = []
     for (id, purpose) in event.targetMismatches.sorted(by: { $0.key < $1.key }) {

@@ -56,9 +56,12 @@ extension QueryViews {
   }
 
   /// Ends the reads that a stored snapshot of the backend has answered.
+  ///
+  /// What they show are the documents of the open target. A new stream may answer them before that; then they wait for it as well.
   mutating func endFreshReads(answeredBy event: RemoteEvent) -> [Action] {
-    let answered = freshReads.targets.filter {
-      event.targetChanges[$0]?.isCurrent == true && event.targetMismatches[$0] == nil
+    let answered = freshReads.targets.filter { target in
+      guard event.isComplete(target), let open = freshReads.listenedTarget(of: target) else { return false }
+      return event.isComplete(open) || event.targetMismatches[open] != nil
     }
     return answered.flatMap { endFreshRead($0, isAnswered: true) }
   }

@@ -50,13 +50,13 @@ extension QueryRuns {
   }
 
   private func knowledge(of query: Query) throws -> ResultKnowledge {
-    guard let target = try localStore.targetData(for: query.target), !target.resumeToken.isEmpty else {
+    guard let target = try localStore.targetData(for: query.target), target.completeVersion > .none else {
       var knowledge = ResultKnowledge.none
       knowledge.wasDropped = try localStore.queries.wasDropped(query.target)
       return knowledge
     }
     return ResultKnowledge(
-      version: target.snapshotVersion,
+      version: target.completeVersion,
       confirmedKeys: query.limit == nil ? [] : try localStore.confirmedKeys(for: target.targetID))
   }
 }

@@ -137,8 +137,8 @@ struct QueryViews {
   ) -> [Action] {
     let agreement = queries.queries(of: target.targetID).lazy.map(\.view.agreement).reduce(agreement, max)
     var view = View(
-      query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
-      completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, wasDropped: target.wasDropped,
+      query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: target.completeVersion > .none,
+      completeVersion: target.completeVersion, wasDropped: target.wasDropped,
       watcher: watcher(isWanted: isWatched || isWanted(target.targetID)))
     let outcome = view.begin(with: first, onlineState == .offline ? .open : agreement)
     let id = queries.insert(query, targetID: target.targetID, view: view)
@@ -262,9 +262,10 @@ extension QueryViews {
     for id in queries.ids {
       let outcome = queries.update(id) { query in
         let computed = Self.computeChanges(changes, of: &query, refill, &failure)
+        let target = query.targetID
         let outcome = query.view.apply(
-          computed, targetChange: event?.targetChanges[query.targetID],
-          isPendingReset: event?.targetMismatches[query.targetID] != nil,
+          computed, targetChange: event?.targetChanges[target],
+          isPendingReset: event?.targetMismatches[target] != nil, isLeftOut: event?.isComplete(target) == false,
           snapshotVersion: event?.snapshotVersion ?? .none)
         if query.view.isUndecided {
           undecided.append(id)

@@ -6,7 +6,7 @@ internal import HearthModel
 ///
 /// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
 /// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
-/// limit); ``apply(_:targetChange:isPendingReset:snapshotVersion:)`` makes it so and gives the snapshot.
+/// limit); ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes it so and gives the snapshot.
 ///
 /// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
 /// `limboKeys` is in `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo.
@@ -75,8 +75,7 @@ struct View {
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Documents that are not to be held back any more, until the next change.
   private var released: Set<DocumentKey> = []
-  /// The version of the backend's last snapshot.
-  private var lastSnapshotVersion: SnapshotVersion = .none
+  private var progress: SnapshotProgress
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
@@ -85,8 +84,6 @@ struct View {
   private(set) var watcher: Watcher
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
-  /// The version of the last snapshot at which the backend had sent everything that the target holds; `none` if it is not known.
-  private var completeVersion: SnapshotVersion
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
   /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that has to be
@@ -105,7 +102,7 @@ struct View {
     wasDropped: Bool = false, watcher: Watcher = .thisClient
   ) {
     self.query = query
-    self.completeVersion = completeVersion
+    progress = SnapshotProgress(completeVersion: completeVersion)
     self.wasDropped = wasDropped
     self.watcher = watcher
     documentKey = query.documentKey
@@ -168,6 +165,7 @@ struct View {
     let former = watcher
     watcher = new
     limboKeysAreExact = false
+    progress.watcherChanges()
     if former == .thisClient || new == .thisClient { showsUnconfirmed = nil }
     // From now on it is found out here.
     if new == .thisClient { isDisputedElsewhere = false }
@@ -221,9 +219,11 @@ struct View {
 
   /// Takes note of the documents that ``keysOfPossibleGap`` names.
   ///
+  /// The outcome of a write is in the last snapshot, but not in what the view knows of its target if that was left out.
+  ///
   /// - Parameter written: Nil if they could not be read.
   mutating func noteOwnWrites(_ written: [DocumentKey: WrittenDocument]?) {
-    awaitsOwnWrites = written.map(gap.exists) ?? true
+    awaitsOwnWrites = written.map { progress.isBehind && !$0.isEmpty || gap.exists($0) } ?? true
   }
 
   private var mayHaveGap: Bool { isCurrent && query.limit != nil && !gap.isRuledOut }
@@ -316,7 +316,7 @@ struct View {
       // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
       // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for; nor where
       // nobody asks the backend.
-      let hasPassed = isCurrent && !confirmedKeys.contains(old.key) && new.version <= lastSnapshotVersion
+      let hasPassed = isCurrent && !confirmedKeys.contains(old.key) && new.version <= progress.latest
       let isOverdue = hasPassed || released.contains(old.key) || watcher == .nobody
       return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
@@ -363,9 +363,10 @@ struct View {
   ///   - targetChange: The target's part of a snapshot of the backend, `nil` if there is none.
   ///   - isPendingReset: The target's result did not agree with an existence filter and has been asked for anew. Until
   ///     the answer is there, nothing can be said about documents that the backend has not confirmed.
+  ///   - isLeftOut: The snapshot is not one of everything that the target holds.
   ///   - snapshotVersion: The version of the snapshot, `none` if there is none.
   mutating func apply(
-    _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false,
+    _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false, isLeftOut: Bool = false,
     snapshotVersion: SnapshotVersion = .none
   ) -> Outcome {
     let old = documents.documents
@@ -374,21 +375,19 @@ struct View {
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     released = []
-    lastSnapshotVersion = max(lastSnapshotVersion, snapshotVersion)
     if let targetChange {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
       isDisputedElsewhere = targetChange.isDisputed && watcher != .thisClient
     }
-    if isPendingReset {
-      completeVersion = .none
-    } else if isCurrent {
-      completeVersion = max(completeVersion, snapshotVersion)
-    }
+    progress.snapshot(
+      snapshotVersion, isComplete: isCurrent && !isPendingReset && !isLeftOut,
+      endsResult: isPendingReset || targetChange?.isPartial == true)
     var outcome = Outcome()
     updateLimbo(
-      changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
+      changes.changeSet, targetChange, isPendingReset: isPendingReset,
+      snapshotVersion: isLeftOut ? .none : snapshotVersion, &outcome)
 
     if targetChange != nil || !carriedOut.isEmpty { showsUnconfirmed = nil }
     awaitsOwnWrites = mayHaveGap ? nil : false
@@ -427,8 +426,9 @@ struct View {
   }
 
   private var completeness: ResultCompleteness {
-    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys, wasDropped: wasDropped).completeness(
-      of: documents.documents, of: query, isSynced: isSynced, versionIsLatest: watcher == .thisClient || !isSynced)
+    ResultKnowledge(version: progress.completeVersion, confirmedKeys: confirmedKeys, wasDropped: wasDropped)
+      .completeness(
+        of: documents.documents, of: query, isSynced: isSynced, versionIsLatest: watcher == .thisClient || !isSynced)
   }
 
   /// True if the backend has sent everything and confirms what is shown, as far as that is known here.

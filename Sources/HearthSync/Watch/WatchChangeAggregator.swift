@@ -32,6 +32,8 @@ struct WatchChangeAggregator {
     var documents: [DocumentKey: DocumentChange] = [:]
     var resumeToken: [UInt8] = []
     var isCurrent = false
+    /// True if the backend sends everything anew.
+    var isReset = false
     /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
 
@@ -54,6 +56,7 @@ struct WatchChangeAggregator {
     /// The target's part of the next snapshot.
     func targetChange() -> TargetChange {
       var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
+      change.isReset = isReset
       for (key, kind) in documents {
         switch kind {
         case .added: change.added.insert(key)
@@ -208,7 +211,11 @@ struct WatchChangeAggregator {
     for id in targets.keys.sorted() where isActive(id, source) {
       // Adds to what was gathered, so it comes before the target's part is taken.
       proveAbsence(in: id, at: version, source)
-      guard let gathered = targets[id], gathered.hasChanges else { continue }
+      guard let gathered = targets[id] else { continue }
+      guard gathered.hasChanges else {
+        if gathered.isCurrent { event.unchangedTargets.insert(id) }
+        continue
+      }
       event.targetChanges[id] = gathered.targetChange()
       targets[id]?.forgetChanges()
     }
@@ -293,7 +300,7 @@ struct WatchChangeAggregator {
 
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
-    targets[id] = Gathered()
+    targets[id] = Gathered(isReset: true)
     // What comes from now on is all of it.
     readFilters[id]?.missingCount = 0
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }

@@ -137,8 +137,22 @@ struct WatchChangeAggregatorTests {
     aggregator.handle(change(.reset, [2]), source: targets)
     aggregator.handle(put(found("rooms/a", 10), 2), source: targets)
     let event = aggregator.makeRemoteEvent(at: version(20), source: targets)
-    #expect(
-      event.targetChanges[2] == TargetChange(modified: [key("rooms/a")], removed: [key("rooms/b")]))
+    var expected = TargetChange(modified: [key("rooms/a")], removed: [key("rooms/b")])
+    expected.isReset = true
+    #expect(event.targetChanges[2] == expected && !event.isComplete(2))
+  }
+
+  @Test("a target is complete in a snapshot without changes for it, and not before its answer")
+  func completeTargets() {
+    let targets = Targets([2: collection("rooms"), 4: collection("halls")], keys: [:])
+    var aggregator = aggregator(targets)
+    aggregator.handle(change(.current, [2], token: "t"), source: targets)
+    let first = aggregator.makeRemoteEvent(at: version(20), source: targets)
+    #expect(first.isComplete(2) && !first.isComplete(4))
+    let second = aggregator.makeRemoteEvent(at: version(21), source: targets)
+    #expect(second.targetChanges.isEmpty && second.isComplete(2) && !second.isComplete(4))
+    aggregator.requestSent(2)
+    #expect(!aggregator.makeRemoteEvent(at: version(22), source: targets).isComplete(2))
   }
 
   @Test("an existence filter that agrees changes nothing; one that does not asks for the result again")
