@@ -18,6 +18,8 @@ struct SimulationReference {
   /// a lookup as long as it lasts.
   private var confirmed: [Target: Bool] = [:]
   private var confirmedLookups: [TargetID: Bool] = [:]
+  /// The lookups that have found their documents up to the last snapshot.
+  private var foundLookups: Set<TargetID> = []
 
   // MARK: - What the client sends
 
@@ -40,6 +42,7 @@ struct SimulationReference {
     outstanding = [:]
     current = []
     confirmedLookups = [:]
+    foundLookups = []
     dropWindow()
   }
 
@@ -59,6 +62,9 @@ struct SimulationReference {
     case .existenceFilter, .unreadable: break
     }
   }
+
+  /// Returns true if the last snapshot had everything about the document of a lookup, which exists.
+  func hasFound(_ lookup: TargetID) -> Bool { foundLookups.contains(lookup) }
 
   private func isActive(_ id: TargetID) -> Bool { listened[id] != nil && outstanding[id] == 0 }
 
@@ -125,6 +131,7 @@ struct SimulationReference {
       }
     }
     lastSnapshot = version
+    foundLookups = current.filter { confirmedLookups[$0] == true }
     dropWindow()
   }
 
