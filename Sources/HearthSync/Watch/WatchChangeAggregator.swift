@@ -330,7 +330,10 @@ struct WatchChangeAggregator {
   /// document, even after this one reported that it is gone.
   private mutating func proveAbsence(in id: TargetID, at version: SnapshotVersion, _ source: some WatchTargetSource) {
     guard targets[id]?.isCurrent == true, let key = source.listenedTarget(id)?.target.documentKey else { return }
-    if news[key]?.deliveringTargets.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }
+    if news[key]?.deliveringTargets.contains(id) == true { return }
+    // One that was confirmed is still there, unless it was taken out since without a word of its state, as by a reset.
+    let wasTakenOut = targets[id]?.documents[key] == .removed && news[key]?.state == nil
+    if source.confirmedKeys(of: id).contains(key), !wasTakenOut { return }
     remove(key, from: id, state: .missing(key, version: version), source)
   }
 }

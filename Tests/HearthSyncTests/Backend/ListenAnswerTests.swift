@@ -111,6 +111,19 @@ struct ListenAnswerTests {
     #expect(client.takeTold() == ["listener \(second): server [a] "])
   }
 
+  @Test("a document that does not come again after a reset is gone, also under a pending write")
+  func resetDocument() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(Query(path: key("rooms/a").path))
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    client.write(.patch(key("rooms/a"), ["n": 1], mask: FieldMask([field("n")]), precondition: .exists(true)))
+    try client.reset(2)
+    try client.current(2, token: "t")
+    try client.snapshot(20)
+    #expect(client.snapshots[listener]?.last?.ids == [] && client.snapshots[listener]?.last?.isFromCache == false)
+    #expect(client.engine.activeLimboDocuments.isEmpty)
+  }
+
   @Test("a stream that breaks before the listen is answered takes its answers along")
   func brokenBeforeTheAnswer() throws {
     let (client, listener) = try relistened()
