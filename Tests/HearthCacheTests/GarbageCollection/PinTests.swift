@@ -155,6 +155,24 @@ struct PinTests {
     #expect(try cache.store.found(rooms) == ["rooms/2"])
   }
 
+  @Test("a pinned query with a limit whose result has changed in part keeps whatever matches until the rest has come")
+  func limitOfPart() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    let query = Self.byNumber.with(limit: 2, type: .first)
+    try pinned(query, cache)
+    let target = try cache.store.allocateTarget(query.target).targetID
+    var event = RemoteEvent(snapshotVersion: version(20))
+    event.documentUpdates[key("rooms/3")] = numbered(3, 15)
+    event.targetChanges[target] = TargetChange(resumeToken: [2], added: [key("rooms/3")])
+    _ = try cache.store.apply(event)
+    try cache.store.releaseTarget(target)
+    #expect(try cache.store.targetData(for: query.target)?.completeVersion == SnapshotVersion.none)
+    try cache.store.receive(numbered(1, 3), numbered(50, 3), at: 21)
+    for _ in 0..<3 { try collect(cache) }
+    #expect(try cache.store.found(rooms) == ["rooms/1", "rooms/2", "rooms/3", "rooms/4", "rooms/50"])
+  }
+
   /// A cache with a pinned query whose result, the first 300 rooms of even number, fills its limit, and with others that nothing needs: one
   /// within the result and 30 behind it.
   private func makeLargeResult(_ garbageCollection: GarbageCollection = TestCache.lru) throws -> (TestCache, TargetID) {
