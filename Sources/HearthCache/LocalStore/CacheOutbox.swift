@@ -104,7 +104,7 @@ package final class CacheOutbox {
     let user = try userHolding(batch, owner)
     var remote = try localDocuments.remoteDocuments(for: batch.keys)
     let versions = result.documentVersions
-    var outcome = RemovedBatch(batch: batch, user: user)
+    var outcome = RemovedBatch(batch: batch, storedParts: try storedParts(of: batch, user: user), user: user)
     let parts = result.parts
     for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
       guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
@@ -130,8 +130,25 @@ package final class CacheOutbox {
   /// A batch that has left the queue, and what its answer did to the remote documents.
   private struct RemovedBatch {
     var batch: MutationBatch
+    /// The parts of the batch for its documents as the overlays have been made from them.
+    var storedParts: [DocumentKey: MutationBatch]
     var user: MutationQueue.UserRow
     var changes: [DocumentKey: (before: Document, after: Document)] = [:]
+  }
+
+  /// The parts of a batch that is about to leave the queue, as it stands there. Since it was sent, it may have got other base values: a batch
+  /// before it has been refused or taken back.
+  ///
+  /// - Returns: Nothing if its row cannot be read.
+  private func storedParts(
+    of batch: MutationBatch, user: MutationQueue.UserRow
+  ) throws -> [DocumentKey: MutationBatch] {
+    guard !batch.baseMutations.isEmpty else { return batch.parts }
+    do {
+      return try queue.batch(batch.batchID, user: user)?.parts ?? [:]
+    } catch CacheError.unreadableBatch {
+      return [:]
+    }
   }
 
   /// Brings the overlays up to date after a batch has left the queue, and returns the view of its documents.
@@ -140,14 +157,13 @@ package final class CacheOutbox {
   /// replay the rest of its writes at each of a thousand answers.
   private func localView(after removed: RemovedBatch, remote: DocumentMap) throws -> DocumentMap {
     var view: DocumentMap = [:]
-    let acknowledged = removed.batch.parts
     var successors: [BatchID: [DocumentKey: MutationBatch]] = [:]
     for (key, change) in removed.changes.sorted(by: { $0.key < $1.key }) {
       guard let next = try queue.firstPendingBatchID(for: key, user: removed.user), next > removed.batch.batchID,
         let parts = try successors[next] ?? queue.batch(next, user: removed.user)?.parts
       else { continue }
       successors[next] = parts
-      guard let part = acknowledged[key], let successor = parts[key],
+      guard let part = removed.storedParts[key], let successor = parts[key],
         let state = try localDocuments.stateOfUnaffected(
           from: change.before, to: change.after, by: part, then: successor)
       else { continue }

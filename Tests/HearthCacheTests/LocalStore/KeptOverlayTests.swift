@@ -80,6 +80,29 @@ struct KeptOverlayTests {
     #expect(try cache.store.read("rooms/a").values == ["tags": ["y", "mine"], "n": 2, "m": 3])
   }
 
+  @Test(
+    "a committed increment shows its result, although a write before it was refused after both were sent",
+    arguments: Backing.allCases)
+  func refusedBeforeIncrement(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    try store.receive(found("rooms/a", 1, ["n": 1]), at: 1)
+    try store.write(.set(key("rooms/a"), ["n": 10]))
+    try store.write(transform("n", .increment(1)))
+    try store.write(.patch(key("rooms/a"), ["m": 3], mask: mask("m")))
+    // As they are sent: the increment starts from the write before it.
+    let sent = try store.pendingBatches()
+    _ = try store.reject(sent[0])
+    #expect(try store.read("rooms/a").values == ["n": 2, "m": 3])
+    // Others have written the value that the refused write would have had.
+    let results = [MutationResult(version: version(5), transformResults: [11])]
+    let view = try store.acknowledge(
+      MutationBatchResult(batch: sent[1], commitVersion: version(5), results: results))
+    #expect(view[key("rooms/a")]?.values == ["n": 11, "m": 3])
+    #expect(try store.read("rooms/a").values == ["n": 11, "m": 3])
+  }
+
   @Test("a document that comes or goes is looked at anew by patches", arguments: Backing.allCases)
   func existence(_ backing: Backing) throws {
     let cache = try TestCache(backing)
