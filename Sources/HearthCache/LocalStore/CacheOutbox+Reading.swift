@@ -6,8 +6,12 @@ extension CacheOutbox {
   /// The first batch of the current user behind `batchID` (-1 for the first of all).
   package func nextBatch(after batchID: BatchID) throws -> MutationBatch? {
     try transactions.read("Get next mutation batch") {
-      guard let user = try transactions.user.row() else { return nil }
-      return try queue.batch(after: batchID, user: user)
+      if let user = try transactions.user.row(), let batch = try queue.batch(after: batchID, user: user) {
+        return batch
+      }
+      // Calls may wait for batches that damage has taken out of the queue.
+      if batchID == unknownBatchID { try queue.checkEmptiness() }
+      return nil
     }
   }
 

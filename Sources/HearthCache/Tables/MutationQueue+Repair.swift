@@ -6,6 +6,27 @@ extension MutationQueue {
   func checkOwners() throws {
     try checkIndexes()
     try checkKeys()
+    try checkOwnersOfBatches()
+  }
+
+  /// Makes sure that a queue that looks empty has lost no batch, where that costs little: neither to an index that does not fit the table nor to
+  /// a damaged row that names no user. Its cost grows with the number of users that have pending batches.
+  func checkEmptiness() throws {
+    let problem = try database.firstRow("\(Self.disagreementOnBatches) LIMIT 1") { try $0.string(at: 0) }
+    if let problem { throw Self.indexDoesNotFit(problem) }
+    try checkOwnersOfBatches()
+  }
+
+  /// Makes sure that a batch, if there is a row of it, belongs to a user. Otherwise it would never be sent, and its callers would go on waiting.
+  func checkOwner(of batchID: BatchID) throws {
+    let lost = try database.firstRow(
+      "SELECT 1 FROM cache_mutation_batches WHERE batch_id = ? AND user_id NOT IN (SELECT user_id FROM cache_users)",
+      .integer(batchID)
+    ) { _ in true }
+    if lost != nil { throw Self.ownerIsLost }
+  }
+
+  private func checkOwnersOfBatches() throws {
     let lost = try database.firstRow(
       """
       WITH RECURSIVE owners (user) AS (
@@ -16,11 +37,28 @@ extension MutationQueue {
       SELECT 1 FROM owners WHERE user IS NOT NULL AND user NOT IN (SELECT user_id FROM cache_users) LIMIT 1
       """
     ) { _ in true }
-    guard lost == nil else {
-      throw CacheError.corruptRecord(
-        table: "cache_mutation_batches", row: "user_id", reason: "a batch belongs to a user that does not exist")
-    }
+    if lost != nil { throw Self.ownerIsLost }
   }
+
+  private static let ownerIsLost = CacheError.corruptRecord(
+    table: "cache_mutation_batches", row: "user_id", reason: "a batch belongs to a user that does not exist")
+
+  private static func indexDoesNotFit(_ table: String) -> StoreError {
+    pagesAreDamaged("An index of \(table) does not fit the table.")
+  }
+
+  /// Gives a row if the table of batches and its index do not agree that there are batches, or on the first or the last one.
+  private static let disagreementOnBatches = """
+    SELECT 'cache_mutation_batches'
+    WHERE EXISTS (SELECT 1 FROM cache_mutation_batches NOT INDEXED)
+      <> EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user)
+    UNION ALL
+    SELECT 'cache_mutation_batches' FROM cache_mutation_batches AS b NOT INDEXED
+    WHERE batch_id IN (SELECT min(batch_id) FROM cache_mutation_batches NOT INDEXED
+        UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
+      AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+        WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+    """
 
   /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
   /// batch, overlay and target.
@@ -37,15 +75,7 @@ extension MutationQueue {
       SELECT 'cache_users' FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
       WHERE NOT EXISTS (SELECT 1 FROM cache_users AS u NOT INDEXED WHERE u.user_id = i.user_id)
       UNION ALL
-      SELECT 'cache_mutation_batches'
-      WHERE EXISTS (SELECT 1 FROM cache_mutation_batches NOT INDEXED)
-        <> EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user)
-      UNION ALL
-      SELECT 'cache_mutation_batches' FROM cache_mutation_batches AS b NOT INDEXED
-      WHERE batch_id IN (SELECT min(batch_id) FROM cache_mutation_batches NOT INDEXED
-          UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
-        AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
-          WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+      \(Self.disagreementOnBatches)
       UNION ALL
       SELECT 'cache_overlays' FROM cache_overlays AS o NOT INDEXED
       WHERE overlay_id IN (SELECT min(overlay_id) FROM cache_overlays NOT INDEXED
@@ -63,7 +93,7 @@ extension MutationQueue {
       LIMIT 1
       """
     ) { try $0.string(at: 0) }
-    if let problem { throw Self.pagesAreDamaged("An index of \(problem) does not fit the table.") }
+    if let problem { throw Self.indexDoesNotFit(problem) }
   }
 
   /// Compares all batches with their index. What a repair makes anew from rows that belong to other users would belong to those, too.
@@ -82,10 +112,11 @@ extension MutationQueue {
     if let batchID { throw Self.isOnlyInOnePlace(batchID) }
   }
 
-  /// Makes sure that a batch that a user's queue does not have is not in the index of that queue either. It would be sent as that user's, and no
-  /// answer would end it.
+  /// Makes sure that a batch that a user's queue does not have is not in the index of that queue either, and not in a row that names no user. It
+  /// would be sent as that user's, and no answer would end it.
   func checkAbsence(of batchID: BatchID, user: UserRow) throws {
     if try isIndexed(batchID, user: user) { throw Self.isOnlyInOnePlace(batchID) }
+    try checkOwner(of: batchID)
   }
 
   func isIndexed(_ batchID: BatchID, user: UserRow) throws -> Bool {

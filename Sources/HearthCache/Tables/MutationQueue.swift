@@ -146,6 +146,7 @@ struct MutationQueue {
       if let user { try checkAbsence(of: batchID, user: user) }
       return false
     }
+    if user == nil { try checkOwner(of: batchID) }
     guard let identity, place == 0 else { return true }
     // A row that cannot be read is not taken for another batch.
     let stored = try? database.firstRow(

@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 import HearthStore
 import Testing
@@ -76,6 +77,29 @@ struct DamagedUserTests {
     try damage(cache, value, of: "alice")
     #expect(throws: CacheError.self) { try cache.store.start() }
     guard case .targetsWereRepaired? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+  }
+
+  @Test(
+    "an outbox that only looks empty in a running client, because of the page of an index, is not taken for an empty one"
+  )
+  func emptyIndex() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    try cache.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    let bytes = try cache.bytes()
+    let empty = bytes[try cache.rootPage(of: "cache_targets_by_canonical_id")]
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: cache.folder.file(CacheFile.fileName)))
+    try file.seek(toOffset: UInt64(cache.rootPage(of: "cache_mutation_batches_by_user").lowerBound))
+    try file.write(contentsOf: empty)
+    try file.close()
+    // A page in memory would hide the damage.
+    try cache.database.execute("PRAGMA shrink_memory")
+    #expect(throws: StoreError.self) { try cache.store.nextMutationBatch(after: unknownBatchID) }
+    guard case .fileIsDamaged? = cache.store.reopening else {
       Issue.record("\(String(describing: cache.store.reopening))")
       return
     }
