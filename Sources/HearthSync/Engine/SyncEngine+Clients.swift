@@ -306,16 +306,8 @@ extension SyncEngine {
     refreshViews(state.documents, event: isPrimary ? nil : RemoteEvent(agreements: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
-    let gone = try waits.pendingBatches.sorted { $0.key < $1.key }
-      .filter { try !localStore.outbox.holds($0.key, $0.value.identity) }.map(\.key)
-    // An answer may have come between two of these transactions, or its notice could not be read.
-    if !gone.isEmpty { try localStore.catchUp() }
-    if localStore.hasNews { refreshViews([:]) }
-    for batchID in gone {
-      // The notice of its answer was removed before this client read it.
-      if let wait = waits.pendingBatches[batchID] { try completeMissing(batchID, wait, .outcomeUnknown) }
-    }
-    membership.hasLookedUpBatches()
+    // The notice of an answer may have been removed before this client read it.
+    try lookUpBatches(nil)
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
   }

@@ -53,36 +53,36 @@ extension SyncEngine {
     // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
     for answer in handover.answers { attempt(answer.keepingOutcome) }
     for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
-    for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
-    where (try? localStore.outbox.holds(batchID, wait.identity)) == false {
-      let ending: StatusError = handover.mayLackAnswers ? .outcomeUnknown : .notSaved(batchID, reason)
-      do {
-        try completeMissing(batchID, wait, ending)
-      } catch {
-        log(.debug, "The outcome of batch \(batchID) cannot be looked up: \(error)")
-        if handover.mayLackAnswers { membership.hasLostNotices() }
-        // Without other clients nobody can have got the answer.
-        if localStore.isShared { retryOnce(.synchronizeViews) } else { emit(waits.complete(batchID, ending)) }
-      }
+    // Without other clients nobody can have got the answer.
+    let lossReason = handover.mayLackAnswers ? nil : reason
+    do {
+      try lookUpBatches(lossReason)
+    } catch {
+      log(.debug, "The batches that calls wait for cannot be looked up: \(error)")
+      if handover.mayLackAnswers { membership.hasLostNotices() }
+      retryOnce(.lookUpBatches(lossReason))
     }
     held = HeldCalls(takingOver: handover.heldWrites)
     if !held.writes.isEmpty { retry(.storeWrites) }
   }
 
-  /// Completes the calls that wait for a batch which is not in the reopened cache: another client has opened it before, and seen the batch
-  /// answered, or the batch is lost.
+  /// Completes the calls that wait for batches which are not in the file.
   ///
-  /// - Parameter error: The end of the calls if the outcome of the batch is not known.
-  /// - Throws: An error if the file cannot be read. Then the calls go on waiting.
-  func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) throws {
-    guard let identity = wait.identity else { return emit(waits.complete(batchID, error)) }
-    if case .ended(let outcome) = try localStore.outbox.fate(of: identity) {
-      return emit(waits.complete(batchID, outcome.error))
+  /// - Parameter lossReason: The reason for which a batch without a known outcome counts as lost; nil if another client may have had its answer.
+  /// - Throws: An error if the file cannot be read. Then the calls whose batches were not looked up go on waiting.
+  func lookUpBatches(_ lossReason: String?) throws {
+    let gone = try waits.pendingBatches.sorted { $0.key < $1.key }
+      .filter { try !localStore.outbox.holds($0.key, $0.value.identity) }.map(\.key)
+    // An answer may have come between two of these transactions, or its notice could not be read.
+    if !gone.isEmpty { try localStore.catchUp() }
+    if localStore.hasNews { refreshViews([:]) }
+    // Since the cache was opened anew, this client may have been away.
+    let lossReason = membership.mayLackAnswers ? nil : lossReason
+    for batchID in gone {
+      let ending = lossReason.map { StatusError.notSaved(batchID, $0) } ?? .outcomeUnknown
+      emit(try waits.completeMissing(batchID, ending, of: localStore.user, in: localStore.outbox))
     }
-    // One without a receipt is kept if it was refused.
-    let next = try localStore.outbox.rejectedBatches(after: batchID - 1, limit: 1, of: localStore.user).first
-    let isRefused = next?.batch.batchID == batchID && next?.batch.identity == identity
-    emit(waits.complete(batchID, isRefused ? next?.error : error))
+    membership.hasLookedUpBatches()
   }
 
   /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client: they are
@@ -104,16 +104,12 @@ extension SyncEngine {
     }
     for found in held.lookedUp(fates) {
       let write = found.write
-      if case .pending(let batchID) = found.fate { waits.add(write.id, for: batchID, write.identity) }
+      if case .pending(let batchID) = found.fate { emit(waits.add(write.id, for: batchID, write.identity)) }
       if write.keepsOutcome { emit(.writeSaved(write.id)) }
       if case .ended(let outcome) = found.fate { emit(.completeWrite(write.id, outcome.error)) }
     }
     statusWatch.outboxChanges()
   }
-}
-
-extension WriteOutcome {
-  fileprivate var error: StatusError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension StatusError {

@@ -84,7 +84,7 @@ extension SyncEngine {
     guard !isHeld() else { return emit(.requestFailed(id, .notSaved(writeCount: held.writes.count))) }
     do {
       let fate = try localStore.outbox.fate(of: identity)
-      if case .pending(let batchID) = fate { waits.add(write, for: batchID, identity) }
+      if case .pending(let batchID) = fate { emit(waits.add(write, for: batchID, identity)) }
       emit(.answer(id, .fate(fate)))
     } catch {
       emit(.requestFailed(id, .storage("The receipt cannot be looked up", error)))

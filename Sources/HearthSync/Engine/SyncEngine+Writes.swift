@@ -119,7 +119,9 @@ extension SyncEngine {
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
   private func show(_ writes: [LocalWrite], _ stored: [LocalStore.StoredWrite], of owner: String?) {
     // Before anything takes the answers that other clients may have got by now.
-    for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID, result.batch.identity) }
+    for (write, result) in zip(writes, stored) {
+      emit(waits.add(write.id, for: result.batch.batchID, result.batch.identity))
+    }
     let isShown = localStore.isUser(owner)
     if isShown, stored.count > 1 { return refreshViews(after: writes, stored) }
     for (write, result) in zip(writes, stored) {

@@ -369,6 +369,7 @@ package final class SyncEngine {
       case .refreshViews:
         if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
         if let failure = refreshViews([:]) { throw failure }
+      case .lookUpBatches(let lossReason): try lookUpBatches(lossReason)
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()

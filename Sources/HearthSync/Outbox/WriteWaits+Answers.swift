@@ -57,6 +57,23 @@ extension WriteWaits {
     [.outboxChanges] + complete(batchID, error).map { .emit($0) } + lower(of: user, in: outbox)
   }
 
+  /// Completes the calls that wait for a batch which is not in the file: another client has seen it answered, or the batch is lost.
+  ///
+  /// - Parameters:
+  ///   - error: The end of the calls if the outcome of the batch is not known.
+  ///   - user: The user whose refused batches are looked at.
+  /// - Throws: An error if the file cannot be read. Then the calls go on waiting.
+  mutating func completeMissing(
+    _ batchID: BatchID, _ error: StatusError, of user: String?, in outbox: CacheOutbox
+  ) throws -> [SyncAction] {
+    guard let identity = pendingBatches[batchID]?.identity else { return complete(batchID, error) }
+    if case .ended(let outcome) = try outbox.fate(of: identity) { return complete(batchID, outcome.error) }
+    // One without a receipt is kept if it was refused.
+    let next = try outbox.rejectedBatches(after: batchID - 1, limit: 1, of: user).first
+    let isRefused = next?.batch.batchID == batchID && next?.batch.identity == identity
+    return complete(batchID, isRefused ? next?.error : error)
+  }
+
   /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.
   mutating func lower(of user: String?, in outbox: CacheOutbox) -> [Action] {
     do {
@@ -70,4 +87,9 @@ extension WriteWaits {
   static func stored(_ write: LocalWrite) -> [Action] {
     write.keepsOutcome ? [.outboxChanges, .emit(.writeSaved(write.id))] : [.outboxChanges]
   }
+}
+
+extension WriteOutcome {
+  /// The error of a write that was not committed.
+  var error: StatusError? { if case .failed(let error) = self { error } else { nil } }
 }

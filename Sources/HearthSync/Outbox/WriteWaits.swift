@@ -21,8 +21,18 @@ struct WriteWaits {
     self.pendingBatches = pendingBatches
   }
 
-  mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) {
+  /// Lets a call wait for the answer to a batch.
+  ///
+  /// - Returns: The ends of the calls that wait for another batch under this number. It was in a file that has been replaced, and could not be
+  ///   looked up since then.
+  @discardableResult
+  mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) -> [SyncAction] {
+    var ends: [SyncAction] = []
+    if let identity, let former = pendingBatches[batchID]?.identity, former != identity {
+      ends = complete(batchID, .outcomeUnknown)
+    }
     pendingBatches[batchID, default: Wait(identity: identity)].writes.append(write)
+    return ends
   }
 
   /// Lets a call wait for writes that are not stored yet.

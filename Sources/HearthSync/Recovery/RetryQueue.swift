@@ -14,6 +14,9 @@ enum RetryableOperation: Equatable {
   case changeUser(String?)
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
+  /// Looks up the batches that calls wait for, after the cache was opened anew. Carries the reason for which those that are gone count as lost;
+  /// nil if another client may have had their answers.
+  case lookUpBatches(String?)
   /// Stores the writes that another process has kept waiting.
   case storeWrites
   /// Begins the listeners that another process has kept waiting.
@@ -42,7 +45,7 @@ enum RetryableOperation: Equatable {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin,
+    case .changeUser, .refreshViews, .lookUpBatches, .storeWrites, .beginListens, .catchUp, .rejoin,
       .storeTargetUses, .storeRole, .becomePrimary, .synchronizeViews, .followOthers, .publish:
       nil
     }
@@ -52,9 +55,9 @@ enum RetryableOperation: Equatable {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-      .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole, .becomePrimary, .synchronizeViews, .followOthers,
-      .publish:
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .lookUpBatches,
+      .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole, .becomePrimary, .synchronizeViews,
+      .followOthers, .publish:
       nil
     }
   }
@@ -69,7 +72,8 @@ enum RetryableOperation: Equatable {
     switch self {
     case .becomePrimary, .followOthers, .publish: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole, .synchronizeViews:
+      .refreshViews, .lookUpBatches, .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole,
+      .synchronizeViews:
       false
     }
   }
@@ -79,7 +83,8 @@ enum RetryableOperation: Equatable {
     switch self {
     case .catchUp, .rejoin, .becomePrimary, .followOthers: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .storeTargetUses, .storeRole, .synchronizeViews, .publish:
+      .refreshViews, .lookUpBatches, .storeWrites, .beginListens, .storeTargetUses, .storeRole, .synchronizeViews,
+      .publish:
       false
     }
   }
@@ -92,7 +97,7 @@ enum RetryableOperation: Equatable {
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
     case .catchUp, .storeTargetUses, .rejoin, .storeRole, .becomePrimary, .followOthers, .publish: .clients
-    case .storeWrites, .beginListens: .calls
+    case .lookUpBatches, .storeWrites, .beginListens: .calls
     }
   }
 

@@ -24,6 +24,16 @@ struct WriteWaitsTests {
     #expect(waits.complete(8, nil) == [.completeWrite(write(3), nil)])
   }
 
+  @Test("a call that waits for a batch of a replaced file does not hear of another batch with its number")
+  func numberGivenAgain() {
+    var waits = WriteWaits()
+    #expect(waits.add(write(1), for: 7, BatchIdentity(high: 0, low: 1)) == [])
+    #expect(
+      waits.add(write(2), for: 7, BatchIdentity(high: 0, low: 2)) == [.completeWrite(write(1), .outcomeUnknown)])
+    #expect(waits.add(write(3), for: 7, BatchIdentity(high: 0, low: 2)) == [])
+    #expect(waits.complete(7, nil) == [.completeWrite(write(2), nil), .completeWrite(write(3), nil)])
+  }
+
   @Test("a wait ends with the answer to its last batch, which comes after those before it")
   func requests() {
     var waits = WriteWaits()

@@ -176,6 +176,34 @@ struct ReopeningTests {
     second.cache.close()
   }
 
+  @Test(
+    "the caller of a write that cannot be looked up at once hears later what became of it",
+    arguments: [nil, "client"], [false, true])
+  func lookedUpLater(name: String?, isLost: Bool) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: name)
+    first.handle(.start)
+    first.write(1)
+    let handover = first.engine.handOver()
+    if isLost {
+      try first.cache.database.execute("DELETE FROM cache_batch_documents")
+      try first.cache.database.execute("DELETE FROM cache_mutation_batches")
+    }
+    first.cache.close()
+    let second = try FolderClient(folder, name: name.map { "\($0) again" })
+    second.failReads(named: "Look for batch")
+    second.engine.takeOver(handover, reason: "trouble")
+    second.cache.database.injectFailure = nil
+    #expect(second.completed.isEmpty)
+    second.handle(.start)
+    if !isLost {
+      #expect(second.completed.isEmpty)
+      try second.receiveAnswer()
+    }
+    #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): isLost ? .dataLoss : nil])
+    second.cache.close()
+  }
+
   @Test("a write that no file takes fails in the end")
   func hopeless() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
