@@ -73,7 +73,7 @@ final class CacheTargets {
   func forget(_ targetID: TargetID) {
     active.remove(targetID)
     active.forgetLoaded(targetID)
-    references.endView(of: targetID)
+    references.abandonView(of: targetID)
   }
 
   /// Writes what is known of a target whose last listener has gone. With eager garbage collection its row goes unless it is pinned.

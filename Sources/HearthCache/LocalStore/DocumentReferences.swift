@@ -10,6 +10,8 @@ final class DocumentReferences {
   struct Memory {
     fileprivate var views = ViewReferences()
     fileprivate var edges = ResultEdges()
+    /// Documents of views that have ended although the transaction of that has failed. The next one looks at them.
+    fileprivate var abandonedKeys: Set<DocumentKey> = []
   }
 
   /// What belongs to the running transaction; empty between transactions.
@@ -107,8 +109,12 @@ final class DocumentReferences {
   }
 
   /// Ends the references of a target's view, and returns the documents that it showed.
-  @discardableResult
   func endView(of targetID: TargetID) -> Set<DocumentKey> { memory.views.removeAll(target: targetID) }
+
+  /// Ends the references of a target's view if the transaction that was to do it has failed.
+  func abandonView(of targetID: TargetID) {
+    memory.abandonedKeys.formUnion(endView(of: targetID))
+  }
 
   /// Returns true if a view shows the document. Known with eager garbage collection only.
   func isShown(_ key: DocumentKey) -> Bool { memory.views.contains(key) }
@@ -118,10 +124,12 @@ final class DocumentReferences {
   /// Drops the documents that this transaction touched and that no target, no view and no pending batch of any user
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   func collectTouchedDocuments() throws {
-    guard !step.touchedKeys.isEmpty else { return }
+    let touchedKeys = step.touchedKeys.union(memory.abandonedKeys)
+    guard !touchedKeys.isEmpty else { return }
     assert(isEager, "documents are collected at once that are to be kept until they are old")
+    memory.abandonedKeys = []
     var kept: KeptDocuments?
-    for key in step.touchedKeys.sorted() {
+    for key in touchedKeys.sorted() {
       if memory.views.contains(key) { continue }
       if try isNeeded(key) { continue }
       if kept == nil { kept = try KeptDocuments(in: tables, memory.edges, within: .unlimited) }

@@ -76,4 +76,26 @@ struct EagerGarbageCollectionTests {
     try store.releaseTarget(id)
     #expect(try store.found(collection("rooms")) == [])
   }
+
+  @Test("what a view showed goes with the next change when the release of its target fails")
+  func failedRelease() throws {
+    let cache = try TestCache(.memory, .eager)
+    defer { cache.close() }
+    let store = cache.store
+    let id = try store.allocateTarget(rooms).targetID
+    try store.write(.set(key("rooms/a"), [:]))
+    try store.notifyLocalViewChanges([
+      LocalViewChanges(targetID: id, isFromCache: true, addedKeys: [key("rooms/a")], removedKeys: [])
+    ])
+    try store.acknowledgeNext(at: 5)
+    try cache.failing(at: .transaction("Release target")) {
+      #expect(throws: StoreError.self) { try store.releaseTarget(id) }
+    }
+    try cache.failing(at: .commit) {
+      #expect(throws: StoreError.self) { try store.write(.set(key("halls/a"), [:])) }
+    }
+    #expect(try store.found(collection("rooms")) == ["rooms/a"])
+    try store.write(.set(key("halls/a"), [:]))
+    #expect(try store.found(collection("rooms")) == [])
+  }
 }
