@@ -24,6 +24,8 @@ final class SharedClient {
   var life = Life.running
   /// True if others may have taken the client for dead at some time.
   var wasTakenForDead = false
+  /// The writes whose answers a former engine may have missed, because something failed when it read the notices for the last time.
+  var unsureWrites: Set<WriteID> = []
   /// True if a wake-up waits to be delivered.
   var isWoken = false
   private(set) lazy var driver = EngineDriver(delegate: self, streamUser: user)
@@ -35,6 +37,8 @@ final class SharedClient {
   private var wasMadeToFail = false
   /// True if something was made to fail in the event that is being handled.
   private(set) var hasFailed = false
+  /// The number of statements and transactions that were made to fail so far.
+  private(set) var failureCount = 0
   /// True if something failed between two events; its consequences come with the next one.
   private var hasFailedBetweenEvents = false
   /// The process is stopped at the first statement in a transaction from this one on, and goes on later.
@@ -146,6 +150,7 @@ final class SharedClient {
 
   private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
     seenCommit = -1
+    failureCount += 1
     hasFailed = true
     wasMadeToFail = true
     if !isBusy { hasFailedBetweenEvents = true }
@@ -334,8 +339,8 @@ extension SharedClient: DrivenClient {
   }
   func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool) {
     guard wasOpen else { return fail("write \(id.rawValue) was completed twice") }
-    // A client that was taken for dead may have missed the answer.
-    if error?.code == .unknown, wasTakenForDead { return }
+    // A client that was taken for dead may have missed the answer, and so may one whose notices could not be read.
+    if error?.code == .unknown, wasTakenForDead || unsureWrites.contains(id) { return }
     let isRefused = if case .writes(let writes) = driver.event { writes.contains { $0.id == id } } else { false }
     if isRefused, let error, world.isFileHeld, !isFailing, !wasMadeToFail, error.code != .notFound {
       fail("write \(id.rawValue) did not wait for the file: \(error)")

@@ -56,13 +56,16 @@ extension SharedSimulation {
   func reopen(_ client: SharedClient) throws {
     guard !client.isBusy, fileHolder == nil else { return }
     note("\(client.name) opens its cache anew")
+    let failureCount = client.failureCount
     let handover = client.engine.handOver()
     let writes = client.driver.openWrites
+    let unsureWrites = client.failureCount > failureCount ? Set(writes) : client.unsureWrites
     let listeners = client.listeners.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
     client.driver.openWrites = []
     bury(client)
     let successor = try newClient(for: handover.user)
     successor.driver.openWrites = writes
+    successor.unsureWrites = unsureWrites
     successor.canConnect = client.canConnect
     successor.isSilent = client.isSilent
     successor.isNetworkEnabled = client.isNetworkEnabled
