@@ -1,12 +1,54 @@
 internal import HearthModel
 
-/// The databases of a server, wherever they are kept.
-protocol Databases: Sendable {
+/// The databases of a server, wherever they are kept: all that calls, the upkeep of the server and its metrics reach of them.
+///
+/// All methods may be called at the same time from any task, and also on event loops: none blocks the thread of its caller.
+protocol Databases: AnyObject, Sendable {
+  /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }
 
-  /// The database of this name.
+  /// The database of this name. Any project and database id names one, and reading from it leaves nothing behind: a database exists from its
+  /// first commit on.
   ///
-  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be used, RESOURCE_EXHAUSTED if too many are open, CANCELLED,
-  ///   UNAVAILABLE when the server ends, or the failure of the storage.
+  /// It does not suspend if the database is open. The database stays usable as long as the caller holds it; calls for one name that overlap
+  /// get databases that agree, because all of them work on the same documents and know the same transactions.
+  ///
+  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be used, RESOURCE_EXHAUSTED if too many are open, CANCELLED when the
+  ///   task is cancelled while it waits, UNAVAILABLE when the server ends or the databases are out of reach, or the failure of the storage.
+  ///   A failure is that of this call: the next one tries again.
   func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase
+
+  /// Makes these the declared indexes of all databases, also of those that are opened later. Of several declarations the latest counts.
+  ///
+  /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. What
+  /// fails is logged, and the databases keep the indexes that they have.
+  func declare(_ indexes: IndexFile.Contents) async
+
+  /// The use of the databases now, for metrics. It costs a few locks of each open database.
+  func use() -> DatabasesUse
+
+  /// Does what falls due by itself, such as closing databases that nobody uses. The server calls it about once a minute, one call after the other.
+  func tend() async
+
+  /// Finishes the commits in progress and closes all databases, also those that are still being opened. Calls that wait for a database and all
+  /// later ones get UNAVAILABLE. It returns when everything is released, even if its task is cancelled.
+  func close() async
+}
+
+/// The use of a server's databases at a moment.
+struct DatabasesUse: Sendable {
+  /// The databases that count against ``DatabaseLimits/databases``.
+  var count: Int
+  /// The bytes of sort keys of all databases, see ``DatabaseLimits/sortBytes``.
+  var sortBytes: Int
+  /// One for each open database.
+  var databases: [DatabaseUse]
+}
+
+/// The use of one database at a moment.
+struct DatabaseUse: Sendable {
+  var storage: StorageUse
+  var transactions: TransactionUse
+  /// See ``DatabaseLimits/windowBytes``.
+  var windowBytes: Int
 }

@@ -25,4 +25,10 @@ final class HostedDatabase: Sendable {
     self.indexRules = indexRules
     self.metrics = metrics
   }
+
+  /// The use of the database now.
+  func use() -> DatabaseUse {
+    DatabaseUse(
+      storage: storage.use(), transactions: transactions.use(), windowBytes: storage.feed.windowMemory.usedBytes)
+  }
 }

@@ -48,7 +48,7 @@ struct IndexFile: Sendable {
   /// Declares the indexes again whenever the file has changed, until the task is cancelled. A file that is wrong or gone changes nothing.
   ///
   /// - Parameter stamp: From before the file was read.
-  func watch(_ backend: EmbeddedBackend, since stamp: Stamp, every interval: Duration, logger: Logger) async {
+  func watch(_ databases: any Databases, since stamp: Stamp, every interval: Duration, logger: Logger) async {
     var seen = stamp
     while (try? await Task.sleep(for: interval)) != nil {
       let present = self.stamp
@@ -56,7 +56,7 @@ struct IndexFile: Sendable {
       seen = present
       do {
         let contents = try read()
-        await backend.declare(contents)
+        await databases.declare(contents)
         logger.info("indexes declared anew", metadata: ["count": "\(contents.definitions.count)"])
       } catch {
         logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])

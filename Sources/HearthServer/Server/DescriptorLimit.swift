@@ -42,16 +42,14 @@ package enum DescriptorLimit {
     return Int(clamping: limits.rlim_cur)
   }
 
-  /// The number of connections that leave enough descriptors for the files: for all databases that may be open if the limit allows it, and
-  /// in any case five eighths of the limit.
+  /// The number of connections that leave enough descriptors for the files: for those of all databases that may be open if the limit allows
+  /// it, and in any case five eighths of the limit.
   ///
   /// - Parameters:
   ///   - wanted: The number that is asked for.
-  ///   - databases: The databases on disk that may be open at the same time.
-  static func connections(wanted: Int, databases: Int, limit: Int) -> Int {
-    let ofReads = databases == 0 ? 0 : EmbeddedStorage.descriptorsOfReads(openFiles: limit)
-    let forAllDatabases = limit - descriptorsOfProcess - ofReads - databases * EmbeddedStorage.descriptorsPerFile
-    return max(min(wanted, max(forAllDatabases, limit / 8 * 3)), 1)
+  ///   - files: See ``StorageLocation/descriptors(databases:openFiles:)``.
+  static func connections(wanted: Int, files: Int, limit: Int) -> Int {
+    max(min(wanted, max(limit - descriptorsOfProcess - files, limit / 8 * 3)), 1)
   }
 
   /// Standard streams, the listening sockets and the lock of the folder, and three for each event loop.

@@ -3,7 +3,7 @@ internal import HearthRPC
 package import Logging
 internal import NIOCore
 
-/// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the embedded storage.
+/// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the databases of its process.
 ///
 /// ```swift
 /// let server = try await EmbeddedServer.start(host: "127.0.0.1", port: 0, storage: .memory, logger: logger)
@@ -18,7 +18,7 @@ package final class EmbeddedServer: Sendable {
   /// The port that the server listens on; the one the system chose when 0 was asked for.
   package let port: Int
 
-  private let backend: EmbeddedBackend
+  private let databases: any Databases
   private let calls: CallServer
   private let listening: any Channel
   private let connections: OpenConnections
@@ -43,14 +43,14 @@ package final class EmbeddedServer: Sendable {
   private static let idleCheckInterval = Duration.seconds(60)
 
   private init(
-    stopping: ShutdownSignal, host: String, port: Int, backend: EmbeddedBackend, calls: CallServer,
-    listening: any Channel,
-    connections: OpenConnections, periodicTasks: [Task<Void, Never>], sampler: ServerSampler?, logger: Logger
+    stopping: ShutdownSignal, host: String, port: Int, databases: any Databases, calls: CallServer,
+    listening: any Channel, connections: OpenConnections, periodicTasks: [Task<Void, Never>], sampler: ServerSampler?,
+    logger: Logger
   ) {
     self.stopping = stopping
     self.host = host
     self.port = port
-    self.backend = backend
+    self.databases = databases
     self.calls = calls
     self.listening = listening
     self.connections = connections
@@ -91,14 +91,13 @@ package final class EmbeddedServer: Sendable {
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
     let databaseLimits = configuration.databaseLimits
-    let limits = withinDescriptors(
-      configuration.limits, databases: databaseLimits.databases, configuration.storage, logger)
+    let openFiles = DescriptorLimit.current
+    let limits = withinDescriptors(openFiles, configuration, logger)
     let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers(with: databaseLimits))
-    let backend = try EmbeddedBackend(
-      location: configuration.storage, limits: databaseLimits, clock: configuration.clock,
-      readSlots: EmbeddedStorage.readSlots(openFiles: DescriptorLimit.current), metrics: metrics, logger: logger)
-    if let indexes { await backend.declare(indexes) }
-    let service = FirestoreService(sessions: Sessions(databases: backend))
+    let databases = try configuration.storage.open(
+      limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)
+    if let indexes { await databases.declare(indexes) }
+    let service = FirestoreService(sessions: Sessions(databases: databases))
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(
@@ -113,24 +112,25 @@ package final class EmbeddedServer: Sendable {
         server: calls, connections: connections, refusals: refusals, prepare: configuration.prepare
       ).listen(host: configuration.numericHost, port: configuration.port)
     } catch {
-      await backend.close()
+      await databases.close()
       throw startFailure(error, host: configuration.host, port: configuration.port)
     }
     let sampler = metrics.map {
-      ServerSampler(metrics: $0, calls: calls, connections: connections, backend: backend)
+      ServerSampler(metrics: $0, calls: calls, connections: connections, databases: databases)
     }
-    var tasks = periodicTasks(calls, backend, sampler, configuration)
+    var tasks = periodicTasks(calls, databases, sampler, configuration)
     if let indexFile, let indexStamp {
       tasks.append(
         Task {
-          await indexFile.watch(backend, since: indexStamp, every: configuration.intervals.indexFile, logger: logger)
+          await indexFile.watch(
+            databases, since: indexStamp, every: configuration.intervals.indexFile, logger: logger)
         })
     }
     let port = listening.localAddress?.port ?? configuration.port
     logger.info("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
     let server = EmbeddedServer(
-      stopping: stopping, host: configuration.host, port: port, backend: backend, calls: calls, listening: listening,
-      connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
+      stopping: stopping, host: configuration.host, port: port, databases: databases, calls: calls,
+      listening: listening, connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
     _ = endRequest.observe { Task { await server.shutdown() } }
     return server
   }
@@ -150,13 +150,12 @@ package final class EmbeddedServer: Sendable {
   }
 
   private static func periodicTasks(
-    _ calls: CallServer, _ backend: EmbeddedBackend, _ sampler: ServerSampler?, _ configuration: Configuration
+    _ calls: CallServer, _ databases: any Databases, _ sampler: ServerSampler?, _ configuration: Configuration
   ) -> [Task<Void, Never>] {
     let refresh = Task { await calls.refreshStreams(of: "Listen", every: configuration.intervals.tokenRefresh) }
     let upkeep = Task {
       while (try? await Task.sleep(for: idleCheckInterval)) != nil {
-        await backend.closeIdle()
-        await backend.trimHistories()
+        await databases.tend()
       }
     }
     guard let sampler else { return [refresh, upkeep] }
@@ -165,16 +164,17 @@ package final class EmbeddedServer: Sendable {
 
   /// Reduces the connections to those for which the process can have sockets, beside the files of its databases.
   private static func withinDescriptors(
-    _ limits: ServerLimits, databases: Int, _ storage: StorageLocation, _ logger: Logger
+    _ limit: Int?, _ configuration: Configuration, _ logger: Logger
   ) -> ServerLimits {
-    guard let limit = DescriptorLimit.current else { return limits }
-    let databases = if case .folder = storage { databases } else { 0 }
-    let connections = DescriptorLimit.connections(wanted: limits.connections, databases: databases, limit: limit)
+    var limits = configuration.limits
+    guard let limit else { return limits }
+    let files = configuration.storage.descriptors(
+      databases: configuration.databaseLimits.databases, openFiles: limit)
+    let connections = DescriptorLimit.connections(wanted: limits.connections, files: files, limit: limit)
     guard connections < limits.connections else { return limits }
     logger.warning(
       "fewer connections than --max-connections: the limit of open files leaves no more (ulimit -n, LimitNOFILE)",
       metadata: ["connections": "\(connections)", "wanted": "\(limits.connections)", "open-files": "\(limit)"])
-    var limits = limits
     limits.connections = connections
     return limits
   }
@@ -249,12 +249,12 @@ package final class EmbeddedServer: Sendable {
     await connections.untilEmpty()
     deadline.cancel()
     // Calls whose connections are closed were cancelled.
-    let (load, tasks, backend) = (calls.load, periodicTasks, self.backend)
+    let (load, tasks, databases) = (calls.load, periodicTasks, self.databases)
     let isIdle = await Self.isDone(within: Self.callGrace) { await load.untilIdle() }
     for task in tasks { task.cancel() }
     let isClosed = await Self.isDone(within: Self.closingGrace) {
       for task in tasks { await task.value }
-      await backend.close()
+      await databases.close()
     }
     if isIdle, isClosed {
       logger.info("stopped")

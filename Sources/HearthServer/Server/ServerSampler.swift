@@ -7,40 +7,38 @@ struct ServerSampler: Sendable {
   let metrics: ServerMetrics
   let calls: CallServer
   let connections: OpenConnections
-  let backend: EmbeddedBackend
+  let databases: any Databases
 
   func sample() {
     var totals = ServerMetrics.Totals()
+    let databases = databases.use()
     var use: [ServerLimit: Int] = [
       .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.unread.bytes,
       .unreadBytes: calls.load.unread.bytes,
       .receivedBytes: calls.load.receivedBytes, .requestBytesInProgress: calls.load.requests.bytes,
-      .sortBytes: backend.sortBytes,
+      .sortBytes: databases.sortBytes, .databases: databases.count,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
     ]
     (totals.targets, use[.targetsPerStream]) = metrics.targetsPerStream.sumAndGreatest()
     let streams = calls.streamUse()
     use[.queuedBytesPerStream] = streams.greatestQueuedBytes
-    let (settled, databases) = backend.openDatabases()
-    use[.databases] = settled
     let largest: [ServerLimit] = [
       .transactions, .readsPerTransaction, .transactionReads, .waitingWritesPerDocument, .windowBytes,
       .historyBytes, .writeAheadLogBytes,
     ]
     for limit in largest { use[limit] = 0 }
     func raise(_ limit: ServerLimit, to number: Int) { use[limit] = max(use[limit] ?? 0, number) }
-    for database in databases {
-      let transactions = database.transactions.use()
-      let storage = database.storage.use()
+    for database in databases.databases {
+      let (transactions, storage) = (database.transactions, database.storage)
       raise(.transactions, to: transactions.transactions)
       raise(.readsPerTransaction, to: transactions.greatestReads)
       raise(.transactionReads, to: transactions.reads)
-      raise(.waitingWritesPerDocument, to: database.storage.locks.greatestWriterCount)
-      raise(.windowBytes, to: database.storage.feed.windowMemory.usedBytes)
+      raise(.waitingWritesPerDocument, to: transactions.greatestWaitingWrites)
+      raise(.windowBytes, to: database.windowBytes)
       raise(.historyBytes, to: storage.historyBytes)
       raise(.writeAheadLogBytes, to: storage.writeAheadLogBytes)
       totals.transactions += transactions.transactions
-      totals.locksWaiting += database.storage.locks.ticketCount
+      totals.locksWaiting += transactions.waitingRequests
       totals.readsWaiting += storage.waitingReads
     }
     metrics.sampled(use, totals, streams: streams.open)

@@ -1,32 +1,4 @@
 internal import HearthModel
-internal import HearthStore
-
-/// The sizes of the pieces in which a result is read.
-struct PieceSizes: Sendable {
-  /// The number of documents in the first piece of a result that is found in its order.
-  var firstCount = 32
-  /// A piece ends with the document that exceeds these bytes. Each stream whose client does not read holds one piece.
-  var bytes = 256 << 10
-  /// The bytes of former documents that are kept for the next piece.
-  var keptBytes = 256 << 10
-
-  /// More documents in one piece are not worth the memory.
-  static let maximumCount = 2_000
-
-  /// The number of documents that the next piece is meant to have.
-  ///
-  /// - Parameter count: The number that the piece before was meant to have.
-  func count(after documents: [Document], of count: Int) -> Int {
-    guard !documents.isEmpty else { return min(count * 4, Self.maximumCount) }
-    let average = max(documents.fieldsBytes / documents.count, 1)
-    return min(max(bytes / average, 8), count * 4, Self.maximumCount)
-  }
-}
-
-extension Collection<Document> {
-  /// The size of all fields.
-  var fieldsBytes: Int { reduce(0) { $0 + $1.fields.bytes.count } }
-}
 
 /// A piece of a query's result.
 struct QueryPage: Sendable {
@@ -35,29 +7,16 @@ struct QueryPage: Sendable {
   var next: QueryCursor?
 }
 
-/// A position in a query's result, behind a piece of it.
-enum QueryCursor: Sendable {
-  /// The result is found in its order.
-  case ordered(OrderedPosition)
-  /// The result was sorted. These are the documents behind the pieces so far.
-  case sorted(SortedKeys)
+/// A position in a query's result, behind a piece of it. Only the storage that has made it can read it; everything else passes it on.
+struct QueryCursor: Sendable {
+  /// A value of a type that the storage knows.
+  let position: any Sendable
 }
 
-/// A position in a result that is found in its order.
-struct OrderedPosition: Sendable {
-  /// Behind the pieces so far; nil at the beginning.
-  var start: Bound?
-  /// The number of further documents that the query's limit allows.
-  var remaining: Int?
-  /// The number of documents in the next piece.
-  var count: Int
-  /// The former documents that later pieces may show; nil while nothing was written after the version of the result.
-  var past: PastDocuments?
-  var effort = PieceEffort.direct
-
-  init(in query: Query, _ sizes: PieceSizes) {
-    remaining = query.limit
-    count = max(sizes.firstCount, 1)
+extension StatusError {
+  /// The error of a storage that is given a position which it has not made.
+  static var foreignCursor: StatusError {
+    StatusError(code: .internal, message: "The position in a result is not one of this database's storage.")
   }
 }
 

@@ -227,10 +227,13 @@ final class TransactionRegistry: Sendable {
     }
   }
 
-  /// The open transactions, what they have read together, and what the one with the most reads has.
-  func use() -> (transactions: Int, reads: Int, greatestReads: Int) {
-    state.withLock { state in
-      (state.transactions.count, state.readCount, state.transactions.values.map(\.readCount).max() ?? 0)
+  func use() -> TransactionUse {
+    let (waitingRequests, greatestWaitingWrites) = (locks.ticketCount, locks.greatestWriterCount)
+    return state.withLock { state in
+      TransactionUse(
+        transactions: state.transactions.count, reads: state.readCount,
+        greatestReads: state.transactions.values.map(\.readCount).max() ?? 0, waitingRequests: waitingRequests,
+        greatestWaitingWrites: greatestWaitingWrites)
     }
   }
 

@@ -171,7 +171,7 @@ struct DatabaseMetricsTests {
     let calls = CallServer(
       services: [:], limits: ServerLimits(), metrics: metrics, check: { _ in }, interceptor: nil,
       logger: ServerFixture.quietLogger)
-    ServerSampler(metrics: metrics, calls: calls, connections: OpenConnections(), backend: backend).sample()
+    ServerSampler(metrics: metrics, calls: calls, connections: OpenConnections(), databases: backend).sample()
     #expect(try used(.databases) == 2)
     #expect(try used(.transactions) == 3)
     #expect(try used(.transactionReads) == 6)

@@ -16,11 +16,16 @@ struct DescriptorTests {
   @Test("connections leave the descriptors that the files need, or five eighths of them if that is less")
   func connections() {
     let perFile = EmbeddedStorage.descriptorsPerFile
-    #expect(DescriptorLimit.connections(wanted: 10_000, databases: 1000, limit: 128) == 48)
-    #expect(DescriptorLimit.connections(wanted: 10, databases: 1000, limit: 128) == 10)
-    #expect(DescriptorLimit.connections(wanted: 10_000, databases: 1000, limit: 1_000_000) == 10_000)
-    #expect(DescriptorLimit.connections(wanted: 10_000, databases: 0, limit: 1) == 1)
-    let some = DescriptorLimit.connections(wanted: 10_000, databases: 10, limit: 2000)
+    func connections(wanted: Int, databases: Int, limit: Int) -> Int {
+      let files = StorageLocation.folder("data").descriptors(databases: databases, openFiles: limit)
+      return DescriptorLimit.connections(wanted: wanted, files: files, limit: limit)
+    }
+    #expect(connections(wanted: 10_000, databases: 1000, limit: 128) == 48)
+    #expect(connections(wanted: 10, databases: 1000, limit: 128) == 10)
+    #expect(connections(wanted: 10_000, databases: 1000, limit: 1_000_000) == 10_000)
+    #expect(connections(wanted: 10_000, databases: 0, limit: 1) == 1)
+    #expect(StorageLocation.memory.descriptors(databases: 1000, openFiles: 128) == 0)
+    let some = connections(wanted: 10_000, databases: 10, limit: 2000)
     #expect(some > 2000 / 8 * 3 && some + 10 * perFile < 2000)
   }
 

@@ -16,7 +16,7 @@ extension StorageReader.Snapshot {
     of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, _ sizes: PieceSizes
   ) throws -> QueryPage {
     var position = OrderedPosition(in: query, sizes)
-    switch cursor {
+    switch try cursor.map(ResultPosition.init) {
     case .sorted(let keys): return try page(of: keys, at: past ?? version, sizes)
     case .ordered(let next): position = next
     case nil: break
@@ -73,7 +73,7 @@ extension StorageReader.Snapshot {
     guard let end, next.remaining != 0 else { return QueryPage(answer: answer, next: nil) }
     next.start = try Bound(after: end, of: query, in: database)
     next.count = sizes.count(after: answer.documents, of: position.count)
-    return QueryPage(answer: answer, next: .ordered(next))
+    return QueryPage(answer: answer, next: ResultPosition.ordered(next).cursor)
   }
 
   // MARK: - Sorted results
@@ -111,7 +111,7 @@ extension StorageReader.Snapshot {
     var execution = QueryExecution(plan: .keys, rowsRead: documents.count, documentsDecoded: documents.count)
     execution.resultCount = documents.count
     let answer = QueryAnswer(documents: documents, readVersion: past, execution: execution)
-    return QueryPage(answer: answer, next: rest.isEmpty ? nil : .sorted(rest))
+    return QueryPage(answer: answer, next: rest.isEmpty ? nil : ResultPosition.sorted(rest).cursor)
   }
 
   /// A document of a past result that has changed since.

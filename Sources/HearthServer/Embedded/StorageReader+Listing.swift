@@ -67,9 +67,3 @@ extension StorageReader.Snapshot {
 
   private static let maximumSample = 50_000
 }
-
-/// Keys that divide the documents of a collection group.
-struct PartitionAnswer: Sendable {
-  var points: [DocumentKey]
-  var readVersion: SnapshotVersion
-}

@@ -1,16 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// A piece of what a target of a listen stream has become between two versions, from the change log.
-struct DifferencePiece: Sendable {
-  /// A document that was written in between.
-  struct Change: Sendable {
-    /// As it is at the end.
-    var document: Document
-    /// False if it has left the result, or has been in it in between only.
-    var isIn: Bool
-  }
-
+extension DifferencePiece {
   /// Sizes at which a piece ends.
   struct Size: Sendable {
     /// Of the documents of the piece.
@@ -20,34 +11,22 @@ struct DifferencePiece: Sendable {
     /// Of the contents that are read for it.
     var readBytes = 4 << 20
   }
-
-  /// In the order of their keys.
-  var changes: [Change] = []
-  /// The number of documents that have come into the result, less that of those that have left it.
-  var growth = 0
-  /// Where the next piece begins; nil for the last one.
-  var next: DifferenceCursor?
 }
 
-/// The place in a difference behind a piece of it.
-enum DifferenceCursor: Sendable {
+/// The place in a difference behind a piece of it: what the embedded storage has in a ``DifferenceCursor``.
+enum DifferencePosition: Sendable {
   /// In the log.
   case change(ChangeCursor)
   /// The number of documents of a documents target that were looked at.
   case documents(Int)
-}
 
-/// The last documents of the result of a query with a limit at both ends of a difference; nil where the result does not reach its limit, so
-/// that every document that matches is in it.
-struct WindowEdges: Sendable {
-  var query: Query
-  var before: Document?
-  var after: Document?
-
-  func contains(_ document: Document, endingWith edge: Document?) -> Bool {
-    guard query.matches(document) else { return false }
-    return edge.map { query.compare(document, $0) != .descending } ?? true
+  /// - Throws: INTERNAL for the place of another storage.
+  init(_ cursor: DifferenceCursor) throws(StatusError) {
+    guard let position = cursor.position as? DifferencePosition else { throw .foreignCursor }
+    self = position
   }
+
+  var cursor: DifferenceCursor { DifferenceCursor(position: self) }
 }
 
 extension StorageReader.Snapshot {
@@ -65,24 +44,25 @@ extension StorageReader.Snapshot {
     guard start >= logStart else { return nil }
     var reading = DifferenceReading(snapshot: self, source: source, start: start, end: end, edges: edges, size: size)
     let changes = reader.changes
+    let place = try cursor.map(DifferencePosition.init)
     switch source.scope {
     case .documents:
       var count = 0
-      if case .documents(let known) = cursor { count = known }
+      if case .documents(let known) = place { count = known }
       let keys = source.keys
       while count < keys.count, reading.hasRoom {
         try reading.visit(changes.formerDocument(keys[count], at: start, through: end))
         count += 1
       }
-      if count < keys.count { reading.piece.next = .documents(count) }
+      if count < keys.count { reading.piece.next = DifferencePosition.documents(count).cursor }
     case .collections(let scope):
       var position: ChangeCursor?
-      if case .change(let known) = cursor { position = known }
+      if case .change(let known) = place { position = known }
       let left = try changes.walk(scope, asOf: start, after: start, through: end, from: position) { row in
         try reading.visit(row.isInScope ? changes.formerDocument(row, at: start) : nil)
         return reading.hasRoom
       }
-      reading.piece.next = left.map { .change($0) }
+      reading.piece.next = left.map { DifferencePosition.change($0).cursor }
     }
     reading.piece.changes.sort { $0.document.key < $1.document.key }
     return reading.piece

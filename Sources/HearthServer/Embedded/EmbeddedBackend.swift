@@ -5,7 +5,7 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// All databases of a server. Any project and database id is accepted; a database is created by its first commit.
+/// The databases of a server in its own process: one SQLite file for each in a folder, or all of them in memory.
 ///
 /// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
 /// ones were opened since. So a mistyped project id leaves nothing behind.
@@ -82,10 +82,7 @@ final class EmbeddedBackend: Databases {
 
   /// The database of this name: open, opened, or blank.
   ///
-  /// It does not suspend if the database is open. It never holds up the caller's thread.
-  ///
-  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, RESOURCE_EXHAUSTED if too many are open, CANCELLED,
-  ///   UNAVAILABLE when the server ends, or the failure of the storage.
+  /// - Throws: As ``Databases/database(_:)``; INVALID_ARGUMENT for a name that cannot be a file's.
   func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
     let time = clock.elapsedMicroseconds
     if let known = state.withLock({ $0.table.use(id, at: time) }) { return known }
@@ -235,7 +232,6 @@ final class EmbeddedBackend: Databases {
 
   // MARK: - Indexes
 
-  /// Makes these the declared indexes of all databases, also of those that are opened later.
   func declare(_ contents: IndexFile.Contents) async {
     let indexes = contents.definitions
     indexRules?.declare(contents.declared)
@@ -266,16 +262,19 @@ final class EmbeddedBackend: Databases {
 
   // MARK: - Use and end
 
-  /// The bytes of sort keys of all databases.
-  var sortBytes: Int { sortBudget.usedBytes }
+  func use() -> DatabasesUse {
+    let (count, databases) = openDatabases()
+    return DatabasesUse(count: count, sortBytes: sortBudget.usedBytes, databases: databases.map { $0.use() })
+  }
 
   /// The number of databases that count against the limit, and those that are open or blank.
   func openDatabases() -> (settled: Int, all: [HostedDatabase]) {
     state.withLock { ($0.table.count, $0.table.databases) }
   }
 
-  /// Removes the history of open databases that is beyond its limits.
-  func trimHistories() async {
+  /// Closes what nobody uses, and removes the history of open databases that is beyond its limits: the commits do that too, but there may be none.
+  func tend() async {
+    await closeIdle()
     for database in openDatabases().all { await database.storage.trimHistory() }
   }
 
@@ -304,7 +303,6 @@ final class EmbeddedBackend: Databases {
     change { $0.closed(database.id) }
   }
 
-  /// Closes all databases, also those that are still being opened; later calls get UNAVAILABLE.
   func close() async {
     let (actions, open) = state.withLock { $0.table.shutDown() }
     perform(actions)
