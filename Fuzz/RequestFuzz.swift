@@ -125,7 +125,7 @@ private final class RequestFuzz: Sendable {
       let text = String(decoding: data, as: UTF8.self)
       _ = try? PageToken(parsing: text, kind: .documents, of: "list")
       _ = BatchLabel(parsing: text)
-      try? database.transactions.rollback([UInt8](data))
+      try? await database.transactions.rollback([UInt8](data))
     }
   }
 

@@ -5,7 +5,7 @@ internal import HearthWire
 final class HostedDatabase: Sendable {
   let id: DatabaseID
   let storage: any ServerStorage
-  let transactions: TransactionRegistry
+  let transactions: any Transactions
   let translator: WireTranslator
   let limits: DatabaseLimits
   /// Nil if queries may be without indexes.
@@ -14,12 +14,12 @@ final class HostedDatabase: Sendable {
   let metrics: ServerMetrics?
 
   init(
-    id: DatabaseID, storage: any ServerStorage, limits: DatabaseLimits = DatabaseLimits(),
-    indexRules: IndexRules? = nil, clock: ServerClock, metrics: ServerMetrics? = nil
+    id: DatabaseID, storage: any ServerStorage, transactions: any Transactions,
+    limits: DatabaseLimits = DatabaseLimits(), indexRules: IndexRules? = nil, metrics: ServerMetrics? = nil
   ) {
     self.id = id
     self.storage = storage
-    self.transactions = TransactionRegistry(limits: limits, clock: clock, locks: storage.locks, metrics: metrics)
+    self.transactions = transactions
     self.translator = WireTranslator(database: id)
     self.limits = limits
     self.indexRules = indexRules

@@ -3,6 +3,8 @@ internal import HearthModel
 /// A request that the storage carries out, perhaps after it has waited for locks.
 struct CommitAttempt: Sendable {
   let request: CommitRequest
+  /// The pessimistic transaction that the request ends, if that has read something. Its locks do not stop its writes.
+  let owner: LockTable.Owner?
   /// What an optimistic transaction has read, and how far that is known to be unchanged.
   var check: ReadCheck?
   /// With which the request waits, or has waited, for transactions that have locked what it changes.
@@ -16,9 +18,10 @@ struct CommitAttempt: Sendable {
     case unchecked
   }
 
-  init(_ request: CommitRequest) {
+  init(_ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?) {
     self.request = request
-    check = request.reads.map { ReadCheck($0) }
+    owner = conditions?.owner
+    check = conditions?.reads.map { ReadCheck($0) }
   }
 
   func succeeded(_ outcome: CommitOutcome) -> Result { .ended(.success(outcome)) }

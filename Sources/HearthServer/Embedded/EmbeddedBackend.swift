@@ -15,8 +15,8 @@ final class EmbeddedBackend: Databases {
   /// Opens a storage. It is called on a thread that it may hold up, without any lock.
   typealias Opening =
     @Sendable (
-      _ id: DatabaseID, _ open: () throws -> any ServerStorage
-    ) throws -> any ServerStorage
+      _ id: DatabaseID, _ open: () throws -> any ExclusiveStorage
+    ) throws -> any ExclusiveStorage
 
   private typealias Waiter = CheckedContinuation<Result<HostedDatabase, StatusError>, Never>
   private typealias Table = DatabaseTable<HostedDatabase, Waiter>
@@ -185,7 +185,7 @@ final class EmbeddedBackend: Databases {
 
   private func open(
     _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil
-  ) throws(StatusError) -> any ServerStorage {
+  ) throws(StatusError) -> any ExclusiveStorage {
     do {
       return try opening(id) {
         try EmbeddedStorage(
@@ -201,7 +201,7 @@ final class EmbeddedBackend: Databases {
     }
   }
 
-  private func host(_ id: DatabaseID, _ storage: any ServerStorage) -> HostedDatabase {
+  private func host(_ id: DatabaseID, _ storage: any ExclusiveStorage) -> HostedDatabase {
     HostedDatabase(id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
   }
 

@@ -11,7 +11,7 @@ internal import Synchronization
 /// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
 /// of its own and applies whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never
 /// wait for a commit; a database in memory has one connection for everything.
-actor EmbeddedStorage: ServerStorage {
+actor EmbeddedStorage: ExclusiveStorage {
   nonisolated let feed: ChangeFeed
   nonisolated let locks: TransactionLocks
 
@@ -249,8 +249,10 @@ actor EmbeddedStorage: ServerStorage {
 // MARK: - Commits
 
 extension EmbeddedStorage {
-  nonisolated func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-    let attempt = CommitAttempt(request)
+  nonisolated func commit(
+    _ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?
+  ) async throws(StatusError) -> CommitOutcome {
+    let attempt = CommitAttempt(request, ending: conditions)
     guard let first = await result(of: attempt) else { throw Self.shutDown }
     if case .ended(let result) = first { return try result.get() }
     // Not on the caller's event loop: to find out who is next takes the longer the more wait.
@@ -551,7 +553,7 @@ extension EmbeddedStorage {
       }
     }
     let transitions = evaluation.transitions
-    if let id = try locks.admit(transitions, by: request.owner, ticket: attempt.ticket?.id) {
+    if let id = try locks.admit(transitions, by: attempt.owner, ticket: attempt.ticket?.id) {
       let ticket = attempt.ticket.flatMap { $0.id == id ? $0 : nil } ?? LockTicket(id, of: locks)
       attempt.ticket = ticket
       return (.blocked(ticket), nil)

@@ -121,7 +121,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
     let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
-    try database.rollback([UInt8](message.transaction))
+    try await database.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }
 }

@@ -46,7 +46,7 @@ extension FirestoreService {
     do {
       try await sendDocuments(keys, projection, plan, in: database, to: writer) { isAnnounced = true }
     } catch {
-      if !isAnnounced { plan.abandon(in: database) }
+      if !isAnnounced { await plan.abandon(in: database) }
       throw error
     }
   }

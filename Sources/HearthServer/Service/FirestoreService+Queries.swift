@@ -24,7 +24,7 @@ extension FirestoreService {
         response.explainMetrics = try await explanation(of: decoded, in: database)
         return try await writer.write(response)
       } catch {
-        plan.abandon(in: database)
+        await plan.abandon(in: database)
         throw error
       }
     }
@@ -60,7 +60,7 @@ extension FirestoreService {
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {
-      plan.abandon(in: database)
+      await plan.abandon(in: database)
       throw error
     }
   }

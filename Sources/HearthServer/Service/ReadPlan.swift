@@ -34,7 +34,7 @@ struct ReadPlan {
         try await plan.record(access, in: id, of: database)
       } catch {
         // Nobody has heard of it.
-        try? database.rollback(id)
+        try? await database.rollback(id)
         throw error
       }
     }
@@ -42,8 +42,8 @@ struct ReadPlan {
   }
 
   /// Ends the transaction that the request has opened, because it failed before its client heard of it.
-  func abandon(in database: Session) {
-    if let newTransaction { try? database.rollback(newTransaction) }
+  func abandon(in database: Session) async {
+    if let newTransaction { try? await database.rollback(newTransaction) }
   }
 
   /// Records a read in a transaction and takes the transaction's version.
@@ -62,15 +62,15 @@ struct ReadPlan {
     switch options.mode {
     case .readOnly(let mode)?: readOnly = mode
     case .readWrite(let mode)?:
-      return try database.beginTransaction(
+      return try await database.beginTransaction(
         mode.concurrencyMode == .optimistic ? .optimistic : .pessimistic, repeating: [UInt8](mode.retryTransaction))
-    case nil: return try database.beginTransaction(.pessimistic)
+    case nil: return try await database.beginTransaction(.pessimistic)
     }
     guard case .readTime(let time)? = readOnly.consistencySelector else {
-      return try database.beginTransaction(.readOnly)
+      return try await database.beginTransaction(.readOnly)
     }
     let timestamp = try database.translator.decode(time, at: "options.read_only.read_time")
-    return try database.beginTransaction(.readOnly, at: try await database.snapshot(at: timestamp))
+    return try await database.beginTransaction(.readOnly, at: database.snapshot(at: timestamp))
   }
 
   /// Runs a read that is a piece of a larger one.

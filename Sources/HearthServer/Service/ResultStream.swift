@@ -27,7 +27,7 @@ struct ResultStream {
     do {
       try await sendAll(&output)
     } catch {
-      if !output.isOpen { plan.abandon(in: database) }
+      if !output.isOpen { await plan.abandon(in: database) }
       throw error
     }
   }

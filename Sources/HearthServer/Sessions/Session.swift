@@ -103,31 +103,30 @@ extension Session {
 // MARK: - Transactions
 
 extension Session {
-  /// As ``TransactionRegistry/begin(_:repeating:at:)``.
+  /// As ``Transactions/begin(_:repeating:at:)``.
   func beginTransaction(
-    _ isolation: TransactionRegistry.Isolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
-  ) throws(StatusError) -> [UInt8] {
+    _ isolation: TransactionIsolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
+  ) async throws(StatusError) -> [UInt8] {
     try check(.beginTransaction)
-    return try database.transactions.begin(isolation, repeating: repeated, at: version)
+    return try await database.transactions.begin(isolation, repeating: repeated, at: version)
   }
 
   /// Records a read of a transaction, whose documents it then reads as any other. The guard is asked before anything is locked.
   ///
   /// - Parameter access: What is read: documents, the result of a query, or a sum over it.
-  /// - Returns: As ``TransactionRegistry/read(_:keys:query:latest:)``.
+  /// - Returns: As ``Transactions/read(_:keys:query:)``.
   func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
     try check(access)
-    let latest = try await storage.currentVersion()
     let (keys, query) = access.contents
-    return try await database.transactions.read(transaction, keys: keys, query: query, latest: latest)
+    return try await database.transactions.read(transaction, keys: keys, query: query)
   }
 
   /// Ends a transaction without a commit.
   ///
   /// The guard is not asked: nothing is read or changed, and a caller whose rights have ended must not keep its locks. The protocol names a
   /// transaction by its id alone. An id cannot be guessed, and only the caller that began the transaction gets it.
-  func rollback(_ transaction: [UInt8]) throws(StatusError) {
-    try database.transactions.rollback(transaction)
+  func rollback(_ transaction: [UInt8]) async throws(StatusError) {
+    try await database.transactions.rollback(transaction)
   }
 }
 
@@ -151,21 +150,14 @@ extension Session {
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
-      let digest = RequestLabel.digest(of: mutations, in: id)
-      return try await database.transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
-        (conditions) throws(StatusError) in
-        // Reads alone are consistent: they all saw one snapshot, or were locked.
-        let reads = mutations.isEmpty ? nil : conditions.reads
-        return try await storage.commit(
-          CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
-      }
+      try await database.transactions.commit(mutations, ending: transaction)
     }
   }
 
   /// As ``ServerStorage/clear(_:)``, and aborts all open transactions of the database.
   func clear(_ place: ResourcePath) async throws(StatusError) {
     try check(.clear(place))
-    database.transactions.abortAll()
+    try await database.transactions.abortAll()
     try await storage.clear(place)
   }
 }

@@ -18,10 +18,6 @@ protocol ServerStorage: AnyObject, Sendable {
   /// Commits as they become durable, in order; listeners live on it.
   var feed: ChangeFeed { get }
 
-  /// The locks of transactions. A commit waits for the transactions that have read what it changes, and reads that follow
-  /// ``TransactionLocks/lock(_:_:for:)`` see every commit that did not wait for it.
-  var locks: TransactionLocks { get }
-
   /// The epochs of the database: they tell which positions of clients lie in its present history.
   var epochs: Epochs { get }
 

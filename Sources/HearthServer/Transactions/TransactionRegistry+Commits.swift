@@ -50,11 +50,16 @@ extension TransactionRegistry {
   }
 
   /// What the commit of a transaction depends on.
-  struct Conditions {
+  struct Conditions: Sendable {
     /// What an optimistic transaction has read: unchanged.
     var reads: TransactionReads?
     /// Under which a pessimistic one has locked what it has read.
     var owner: LockTable.Owner?
+
+    init(reads: TransactionReads? = nil, owner: LockTable.Owner? = nil) {
+      self.reads = reads
+      self.owner = owner
+    }
 
     init(of transaction: Transaction) {
       guard let reads = transaction.reads else { return }

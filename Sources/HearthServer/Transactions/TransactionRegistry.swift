@@ -4,7 +4,7 @@ internal import HearthRPC
 internal import NIOCore
 internal import Synchronization
 
-/// The open transactions of one database.
+/// The open transactions of one database, in the memory of a process that makes all of its commits.
 ///
 /// | | reads | its commit |
 /// |---|---|---|
@@ -20,12 +20,7 @@ final class TransactionRegistry: Sendable {
   /// The maximum number of remembered outcomes, and of the results of their writes.
   static let maximumOutcomes = (commits: 10_000, results: 200_000)
 
-  /// How a transaction is kept apart from others.
-  enum Isolation: Sendable, Equatable {
-    case readOnly
-    case optimistic
-    case pessimistic
-  }
+  typealias Isolation = TransactionIsolation
 
   /// How a transaction reads.
   enum Reading: Equatable {

@@ -254,7 +254,7 @@ private final class OpeningGate: Sendable {
     state = Mutex(State(held: held))
   }
 
-  func open(_ id: DatabaseID, _ open: () throws -> any ServerStorage) throws -> any ServerStorage {
+  func open(_ id: DatabaseID, _ open: () throws -> any ExclusiveStorage) throws -> any ExclusiveStorage {
     let (observers, isHeld) = state.withLock { state in
       state.counts[id, default: 0] += 1
       let observers = state.observers.filter { $0.0 == id }.map(\.1)

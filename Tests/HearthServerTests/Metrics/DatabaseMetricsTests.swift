@@ -128,7 +128,7 @@ struct DatabaseMetricsTests {
   @Test("a transaction whose commit conflicts counts as aborted, one that commits does not")
   func aborted() async throws {
     let fixture = try StorageFixture(metrics: try metrics())
-    let registry = fixture.database.transactions
+    let registry = fixture.database.registry
     for (isDisturbed, count) in [(false, 0), (true, 1)] as [(Bool, Int64)] {
       let version = try await fixture.set("c/a")
       let id = try registry.begin(.optimistic)
@@ -163,9 +163,9 @@ struct DatabaseMetricsTests {
       let database = try await backend.database(DatabaseID(projectID: name))
       _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
       for index in 0..<count {
-        let id = try database.transactions.begin(.optimistic)
+        let id = try database.registry.begin(.optimistic)
         let keys = (0...index).map { key("a/\($0)") }
-        _ = try await database.transactions.read(id, keys: keys, latest: SnapshotVersion(microseconds: 1))
+        _ = try await database.registry.read(id, keys: keys, latest: SnapshotVersion(microseconds: 1))
       }
     }
     let calls = CallServer(

@@ -40,7 +40,7 @@ struct SessionTests {
     ("a sum", { _ = try await $0.aggregate([count], over: query, skipping: 0, at: nil) }),
     ("collections", { _ = try await $0.collectionIDs(under: path("c/a"), after: nil, limit: 1, at: nil) }),
     ("parts", { _ = try await $0.partitionPoints(of: query, count: 1, minimumSize: 1, at: nil) }),
-    ("a transaction", { _ = try $0.beginTransaction(.pessimistic) }),
+    ("a transaction", { _ = try await $0.beginTransaction(.pessimistic) }),
     ("a commit", { _ = try await $0.commit(CommitRequest(mutations: [.delete(key("c/a"))])) }),
     ("a commit of a call", { _ = try await $0.commit([.delete(key("c/a"))], endingTransaction: []) }),
     ("clearing", { try await $0.clear(path("c")) }),
@@ -74,7 +74,7 @@ struct SessionTests {
     #expect(access.questionCount == 1, "\(name)")
     let documents = try await fixture.storage.documents(for: [key("c/a")], at: nil).documents
     #expect(documents.map(\.isFound) == [true])
-    #expect(!fixture.database.transactions.hasOpen)
+    #expect(!fixture.database.registry.hasOpen)
   }
 
   @Test("each access that is allowed is done", arguments: attempts.indices)
@@ -91,26 +91,26 @@ struct SessionTests {
 
   @Test(
     "a read in a transaction asks the guard before it locks or records anything", .timeLimit(.minutes(1)),
-    arguments: reads.indices, [TransactionRegistry.Isolation.pessimistic, .optimistic])
-  func refusedInTransaction(index: Int, isolation: TransactionRegistry.Isolation) async throws {
+    arguments: reads.indices, [TransactionIsolation.pessimistic, .optimistic])
+  func refusedInTransaction(index: Int, isolation: TransactionIsolation) async throws {
     let fixture = try StorageFixture()
     let access = SomeAccess { if case .beginTransaction = $0 { false } else { true } }
     let session = Session(fixture.database, of: .owner, accessGuard: access)
-    let transaction = try session.beginTransaction(isolation)
+    let transaction = try await session.beginTransaction(isolation)
     let (name, read) = Self.reads[index]
     let error = await #expect(throws: StatusError.self, "\(name)") { try await session.read(read, in: transaction) }
     #expect(error == Self.denied, "\(name)")
     #expect(access.questionCount == 2, "\(name)")
-    #expect(fixture.database.transactions.use().reads == 0, "\(name)")
+    #expect(fixture.database.registry.use().reads == 0, "\(name)")
     // Waits for nobody.
     try await fixture.set("c/a")
     // Its end is nothing that a guard could refuse.
-    try session.rollback(transaction)
-    #expect(!fixture.database.transactions.hasOpen)
+    try await session.rollback(transaction)
+    #expect(!fixture.database.registry.hasOpen)
     // Allowed, it keeps what it reads.
     let allowed = fixture.database.session
-    _ = try await allowed.read(read, in: try allowed.beginTransaction(isolation))
-    #expect(fixture.database.transactions.use().reads == 1, "\(name)")
+    _ = try await allowed.read(read, in: allowed.beginTransaction(isolation))
+    #expect(fixture.database.registry.use().reads == 1, "\(name)")
   }
 
   @Test("a call that opens a transaction for a read that is refused leaves none behind", arguments: reads.indices)
@@ -123,7 +123,7 @@ struct SessionTests {
       try await ReadPlan.prepare(.newTransaction(.init()), for: read, in: session)
     }
     #expect(error == Self.denied, "\(name)")
-    #expect(!fixture.database.transactions.hasOpen)
+    #expect(!fixture.database.registry.hasOpen)
   }
 
   @Test("a target that a caller may not watch ends; the other targets of its stream go on")

@@ -9,7 +9,7 @@ import Testing
 @Suite("Clearing a database", .timeLimit(.minutes(5)))
 struct DatabaseClearingTests {
   private func clear(_ fixture: StorageFixture, _ place: ResourcePath = ResourcePath()) async throws {
-    fixture.database.transactions.abortAll()
+    fixture.database.registry.abortAll()
     try await fixture.storage.clear(place)
   }
 
@@ -40,7 +40,7 @@ struct DatabaseClearingTests {
   @Test("it waits for none of 200 open transactions, whose next call is aborted, whatever it is")
   func openTransactions() async throws {
     let fixture = try StorageFixture()
-    let transactions = fixture.database.transactions
+    let transactions = fixture.database.registry
     let query = Query(path: path("c"))
     try await fill(fixture, "c", count: 200)
     let version = try fixture.storage.currentVersion()
@@ -92,7 +92,7 @@ struct DatabaseClearingTests {
   @Test("a transaction that has read since the others were ended is aborted by the clearing itself")
   func laterTransactions() async throws {
     let fixture = try StorageFixture()
-    let transactions = fixture.database.transactions
+    let transactions = fixture.database.registry
     try await fill(fixture, "c", count: 3)
     let version = try fixture.storage.currentVersion()
     let open = try (0..<4).map { try transactions.begin($0.isMultiple(of: 2) ? .optimistic : .pessimistic) }
@@ -121,7 +121,7 @@ struct DatabaseClearingTests {
       let readers = (0..<8).map { number in
         // The number of documents that a transaction has read; nil if it was aborted.
         Task { () throws(StatusError) -> Int? in
-          let transactions = fixture.database.transactions
+          let transactions = fixture.database.registry
           let id = try transactions.begin(.pessimistic)
           defer { try? transactions.rollback(id) }
           do throws(StatusError) {

@@ -213,7 +213,7 @@ struct StorageTroubleTests {
       // Kept, so that no later one can have the address of one that is gone.
       let first = try await storages()
       let held = try await backend.database(ids[0])
-      _ = try await backend.database(ids[1]).transactions.begin(.pessimistic)
+      _ = try await backend.database(ids[1]).registry.begin(.pessimistic)
       await backend.closeIdle()
       #expect(zip(try await storages(), first).allSatisfy { $0 === $1 })
 
@@ -221,7 +221,7 @@ struct StorageTroubleTests {
       _ = try await backend.database(ids[2])
       clock.advance(seconds: 55)
       // The transaction has not been idle for a minute.
-      let transaction = try await backend.database(ids[1]).transactions.begin(.pessimistic)
+      let transaction = try await backend.database(ids[1]).registry.begin(.pessimistic)
       clock.advance(seconds: 50)
       await backend.closeIdle()
       let second = try await storages()
@@ -229,7 +229,7 @@ struct StorageTroubleTests {
       #expect(zip(second, first).prefix(3).allSatisfy { $0 === $1 })
       #expect(second[3] !== first[3])
       #expect(try await backend.database(ids[3]).storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
-      try await backend.database(ids[1]).transactions.rollback(transaction)
+      try await backend.database(ids[1]).registry.rollback(transaction)
       _ = held
       await backend.close()
     }

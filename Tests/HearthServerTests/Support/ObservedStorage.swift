@@ -5,7 +5,7 @@ import Synchronization
 @testable import HearthServer
 
 /// A storage that tells of the reads of listen streams, and whose pieces can be made small.
-final class ObservedStorage: ServerStorage {
+final class ObservedStorage: ExclusiveStorage {
   /// The sizes of pieces.
   struct Sizes: Sendable {
     var pieces = PieceSizes()
@@ -91,7 +91,12 @@ final class ObservedStorage: ServerStorage {
   func use() -> StorageUse { storage.use() }
   func trimHistory() async { await storage.trimHistory() }
 
-  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome { try await storage.commit(request) }
+  func commit(
+    _ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?
+  ) async throws(StatusError) -> CommitOutcome {
+    try await storage.commit(request, ending: conditions)
+  }
+
   func plan(of query: Query) async throws(StatusError) -> QueryAnswer { try await storage.plan(of: query) }
 
   func aggregate(

@@ -51,6 +51,12 @@ final class StorageFixture: Sendable {
 extension HostedDatabase {
   /// A session of a caller who may do everything.
   var session: Session { Session(self, of: .owner, accessGuard: OpenAccess()) }
+
+  /// The transactions of a database of the embedded storage.
+  var registry: TransactionRegistry {
+    guard let transactions = transactions as? EmbeddedTransactions else { fatalError("not of the embedded storage") }
+    return transactions.registry
+  }
 }
 
 extension ChangeFeed {

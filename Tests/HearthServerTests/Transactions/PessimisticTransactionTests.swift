@@ -9,13 +9,13 @@ import Testing
 @Suite("Pessimistic transactions")
 struct PessimisticTransactionTests {
   private func begin(_ fixture: StorageFixture, repeating id: [UInt8] = []) throws -> [UInt8] {
-    try fixture.database.transactions.begin(.pessimistic, repeating: id)
+    try fixture.database.registry.begin(.pessimistic, repeating: id)
   }
 
   private func read(
     _ fixture: StorageFixture, _ paths: [String], _ query: HearthModel.Query? = nil, in transaction: [UInt8]
   ) async throws {
-    let version = try await fixture.database.transactions.read(
+    let version = try await fixture.database.registry.read(
       transaction, keys: paths.map { key($0) }, query: query, latest: fixture.storage.currentVersion())
     #expect(version == nil, "the present is read")
   }
@@ -72,7 +72,7 @@ struct PessimisticTransactionTests {
     for _ in 0..<3 { #expect(await commit(fixture, [.set(key("hot/d"), ["n": 2.value])]).value != nil) }
     fails.withLock { $0 = false }
     try await waitUntil { fixture.storage.locks.ticketCount == 0 }
-    try fixture.database.transactions.rollback(transaction)
+    try fixture.database.registry.rollback(transaction)
     let next = try begin(fixture)
     try await read(fixture, ["hot/d"], in: next)
     #expect(await commit(fixture, [.set(key("hot/d"), ["n": 3.value])], next).value == nil)
@@ -179,7 +179,7 @@ struct PessimisticTransactionTests {
   @Test("the age of a transaction goes to one that repeats it, and only if it has ended without a commit")
   func successions() async throws {
     let fixture = try StorageFixture()
-    let registry = fixture.database.transactions
+    let registry = fixture.database.registry
     let first = try begin(fixture)
     let early = try begin(fixture)
     // The first is still open.
@@ -259,7 +259,7 @@ struct PessimisticTransactionTests {
     write.cancel()
     #expect(await write.value == .cancelled)
     try await reading.value
-    for transaction in [transaction, other] { try fixture.database.transactions.rollback(transaction) }
+    for transaction in [transaction, other] { try fixture.database.registry.rollback(transaction) }
     #expect(try await number(fixture, "c/a") == nil)
     try await fixture.set("c/a")
   }

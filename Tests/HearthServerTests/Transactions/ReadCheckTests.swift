@@ -76,8 +76,8 @@ struct ReadCheckTests {
           #expect(try await fixture.storage.verdict(of: beside.check, effort: 1_000) == .holds)
         }
       }
-      let commit = CommitRequest(mutations: [.set(key("other/d"), [:])], reads: reads)
-      let isRefused = await Self.isAborted { try await fixture.storage.commit(commit) }
+      let commit = CommitRequest(mutations: [.set(key("other/d"), [:])])
+      let isRefused = await Self.isAborted { try await fixture.storage.commit(commit, ending: .init(reads: reads)) }
       #expect(isRefused == (expected == .conflict), "HEARTH_TEST_SEED=\(seed)")
     }
     #expect(conflicts < 8 || seed != 1, "a test in which everything conflicts shows nothing")
@@ -142,13 +142,15 @@ struct ReadCheckTests {
       reads.keys = Set((0..<2_000).map { key("other/d\($0)") })
       try await overwrite(2)
       steps.withLock { $0 = 0 }
-      _ = try await fixture.storage.commit(CommitRequest(mutations: [.set(key("x/y"), [:])], reads: reads))
+      _ = try await fixture.storage.commit(
+        CommitRequest(mutations: [.set(key("x/y"), [:])]), ending: .init(reads: reads))
       let taken = steps.withLock { $0 }
       #expect(taken < 3_000, "\(taken) steps in the writer")
       // One that has to be refused is, beside the writer too.
       reads.queries.append(Query(path: path("c")).with(filter: .field(field("n"), .equal, 1.value)))
-      let refused = CommitRequest(mutations: [.set(key("x/z"), [:])], reads: reads)
-      #expect(await Self.isAborted { try await fixture.storage.commit(refused) })
+      let refused = CommitRequest(mutations: [.set(key("x/z"), [:])])
+      let last = reads
+      #expect(await Self.isAborted { try await fixture.storage.commit(refused, ending: .init(reads: last)) })
       await fixture.storage.close()
     }
   }

@@ -163,9 +163,9 @@ struct TransactionCallTests {
     }
     let database = fixture.database
     try await fixture.set("a/1", ["n": 1.value])
-    let transaction = try database.transactions.begin(.optimistic)
+    let transaction = try database.registry.begin(.optimistic)
     let latest = try fixture.storage.currentVersion()
-    _ = try await database.transactions.read(transaction, keys: [key("a/1")], latest: latest)
+    _ = try await database.registry.read(transaction, keys: [key("a/1")], latest: latest)
     let writes = [Mutation.set(key("a/2"), ["n": 2.value])]
     func commit() async -> StatusCode? {
       do throws(StatusError) {
@@ -181,7 +181,7 @@ struct TransactionCallTests {
     try await fixture.set("a/1", ["n": 3.value])
     #expect(await commit() == .aborted)
     #expect(await commit() == .aborted)
-    let again = try database.transactions.begin(.pessimistic)
+    let again = try database.registry.begin(.pessimistic)
     fails.withLock { $0 = true }
     await #expect(throws: StatusError.self) { try await database.session.commit(writes, endingTransaction: again) }
     fails.withLock { $0 = false }
