@@ -93,7 +93,7 @@ private final class RequestFuzz: Sendable {
     case .query:
       let request = try Google_Firestore_V1_RunQueryRequest(serializedBytes: data)
       let query = try decoded(request.parent, request.structuredQuery)
-      _ = try await database.storage.run(query, at: nil)
+      _ = try await database.storage.page(of: query, after: nil, at: nil)
       try expectSame(query)
     case .aggregation:
       let request = try Google_Firestore_V1_RunAggregationQueryRequest(serializedBytes: data)

@@ -11,9 +11,11 @@ struct FolderRule {
   static let all = [
     FolderRule(
       module: "HearthServer", folders: ["Service", "Watch"],
-      types: ["Databases", "EmbeddedBackend", "EmbeddedStorage", "HostedDatabase", "ServerStorage", "TransactionLocks"]),
-    FolderRule(
-      module: "HearthServer", folders: ["Service"], types: ["ChangeFeed", "Epochs", "TransactionRegistry"]),
+      types: [
+        "ChangeSource", "Databases", "HostedDatabase", "ServerStorage", "TransactionLocks", "TransactionRegistry",
+        "Transactions",
+      ]),
+    FolderRule(module: "HearthServer", folders: ["Service"], types: ["ChangeFeed", "Epochs"]),
   ]
 
   /// - Parameter arrows: Those between the folders of the module.
@@ -25,6 +27,25 @@ struct FolderRule {
         return named.sorted { $0.key < $1.key }.map { "\(module.name): \(folder) names \($0.key) (\($0.value))" }
       }
       return missing.map { "\(module.name): there is no type \($0), which a folder must not name" } + uses
+    }
+  }
+}
+
+/// A folder that nothing else in its module names a type of: what it has is reached through protocols of other folders.
+struct InnerFolder {
+  let module: String
+  let folder: String
+
+  static let all = [InnerFolder(module: "HearthServer", folder: "Embedded")]
+
+  /// - Parameter arrows: Those between the folders of the module.
+  static func defects(of module: Module, _ arrows: Arrows) -> [String] {
+    all.filter { $0.module == module.name }.flatMap { rule in
+      arrows.sorted { $0.key < $1.key }.flatMap { folder, named in
+        (named[rule.folder] ?? [:]).sorted { $0.key < $1.key }.map { type, path in
+          "\(module.name): \(folder) names \(type) of \(rule.folder) (\(path))"
+        }
+      }
     }
   }
 }

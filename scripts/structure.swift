@@ -44,7 +44,7 @@ func fail(_ message: String) -> Never {
     for module in modules {
       let arrows = module.arrows(in: modules)
       defects += module.forbiddenArrows(arrows.modules)
-      defects += FolderRule.defects(of: module, arrows.folders)
+      defects += FolderRule.defects(of: module, arrows.folders) + InnerFolder.defects(of: module, arrows.folders)
       for cycle in cycles(in: arrows.folders) {
         let description = describe(cycle, arrows.folders, module: module.name)
         exceptions.check(cycle: cycle, of: module.name, description: description)

@@ -168,7 +168,12 @@ extension Session {
   /// The commits, for streams, which call ``checkWatching(_:)`` for each of their targets.
   var feed: ChangeFeed { storage.feed }
 
-  /// The epochs of the database: they tell which positions of clients lie in its present history.
+  /// As ``ChangeSource/catchUpFeed()``.
+  func catchUpFeed() async throws(StatusError) {
+    try await storage.catchUpFeed()
+  }
+
+  /// As ``ChangeSource/epochs``.
   var epochs: Epochs { storage.epochs }
 
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
@@ -182,7 +187,7 @@ extension Session {
     return try await storage.count(of: query, at: version)
   }
 
-  /// As ``ServerStorage/difference(of:after:through:from:edges:)``. The guard is asked for the first piece.
+  /// As ``ChangeSource/difference(of:after:through:from:edges:)``. The guard is asked for the first piece.
   func difference(
     of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
     edges: WindowEdges?
@@ -191,7 +196,7 @@ extension Session {
     return try await storage.difference(of: source, after: start, through: end, from: cursor, edges: edges)
   }
 
-  /// As ``ServerStorage/changeCount(of:after:through:upTo:)``.
+  /// As ``ChangeSource/changeCount(of:after:through:upTo:)``.
   func changeCount(
     of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
   ) async throws(StatusError) -> Int? {

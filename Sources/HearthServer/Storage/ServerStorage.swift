@@ -12,29 +12,41 @@ struct StorageUse: Sendable {
 
 /// Everything the server needs from the place where one database's documents are kept.
 ///
-/// The service layer knows nothing else of the storage, so that another kind of database can take the place of the
-/// embedded one. All methods may be called at the same time from any task. Versions are commit times.
-protocol ServerStorage: AnyObject, Sendable {
-  /// Commits as they become durable, in order; listeners live on it.
-  var feed: ChangeFeed { get }
-
-  /// The epochs of the database: they tell which positions of clients lie in its present history.
-  var epochs: Epochs { get }
-
-  /// The use of the storage now, for metrics.
+/// The service layer knows nothing else of the storage, so that another kind of database can take the place of the embedded one. All methods
+/// may be called at the same time from any task, also on event loops: none blocks the thread of its caller.
+///
+/// *Versions* are commit times in whole microseconds. Each commit that changes something has a version of its own. It is above those of all
+/// commits before, whichever process has made them, and above every version that was read at: what a version shows never changes.
+///
+/// *Reads* see one state of the database. Without a version they show the present, with at least every commit that was acknowledged before the
+/// call; the answer says at which version. With a version, which the storage has given out or a client asks for by
+/// ``snapshot(at:)``, they show exactly that one.
+///
+/// *Errors* are `StatusError`s, for the caller to pass on: FAILED_PRECONDITION for a version that is not kept any more, UNAVAILABLE when the
+/// storage is closed, out of reach or busy, RESOURCE_EXHAUSTED when a memory or disk is full, DATA_LOSS when what was to be read is
+/// damaged, INTERNAL for everything else, CANCELLED when the task is cancelled while it waits. The storage has logged what its operator must know.
+/// A read that has failed may be repeated.
+///
+/// *Cancellation* ends a read soon or not at all. A commit that has begun to be made durable goes on, and its caller gets the outcome.
+protocol ServerStorage: ChangeSource {
+  /// The use of the storage now, for metrics. It costs a lock or two.
   func use() -> StorageUse
 
-  /// Applies all writes of one request or none, durably.
+  /// Applies all writes of one request or none, durably. Requests that wait together may share one durable step; each still has a version
+  /// of its own, and one that fails does not fail the others.
   ///
-  /// - Returns: after the changes are on disk. The result's version is the commit time.
-  /// - Throws: `StatusError`: a failed precondition, a broken limit, a conflict with what the transaction has read
-  ///   (ABORTED), or the storage's own trouble.
+  /// Preconditions and transforms are evaluated on the state right before the commit. It waits for pessimistic transactions that have read what
+  /// it changes. A request with a label that was committed before is not applied again and gets the outcome of then.
+  ///
+  /// - Returns: After the changes are on disk, and reads and the ``ChangeSource/feed`` have them. The result's version is the commit time.
+  /// - Throws: A failed precondition, a broken limit, ABORTED after too long a wait: then nothing has changed. UNAVAILABLE may also mean that
+  ///   it is not known if the writes are stored.
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome
 
   /// Deletes everything below the root, a document or a collection in one commit, the document itself too. Locks do not stop it:
   /// the transactions that have some are aborted.
   ///
-  /// - Throws: `StatusError`: the storage's own trouble. Then nothing is deleted.
+  /// - Throws: The storage's own trouble. Then nothing is deleted.
   func clear(_ place: ResourcePath) async throws(StatusError)
 
   /// Reads documents in one snapshot.
@@ -53,17 +65,15 @@ protocol ServerStorage: AnyObject, Sendable {
     of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer
 
-  /// Runs a query in one snapshot; the documents come in query order.
-  func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer
-
-  /// Reads a query's result piece by piece. All pieces after the first are read at the version of the first.
+  /// Reads a query's result piece by piece, in the order of the query. All pieces after the first are read at the version of the first. A piece
+  /// has some 256 KiB, or one document that is larger. Between two pieces the storage holds nothing for the caller, who may never come back.
   ///
-  /// - Parameter cursor: The end of the piece before; nil for the first.
+  /// - Parameter cursor: The end of the piece before, which this storage has made; nil for the first.
   func page(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage
 
-  /// The plan of a query, which is not run.
+  /// The plan of a query, which is not run: an answer without documents.
   func plan(of query: Query) async throws(StatusError) -> QueryAnswer
 
   /// Adds up the result of a query in one snapshot.
@@ -76,26 +86,13 @@ protocol ServerStorage: AnyObject, Sendable {
   /// The number of documents in the result of a query without limit, in one snapshot.
   func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int
 
-  /// A piece of what has become of a target between two versions; nil when the change log does not reach back to `start`, or not any more.
+  /// The present version: that of the newest commit, of the database's creation, or a later one that was given out for a read.
   ///
-  /// - Parameters:
-  ///   - cursor: The end of the piece before; nil for the first.
-  ///   - edges: The ends of the results of a query with a limit. Only documents that are not in the later one are told of then.
-  func difference(
-    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
-    edges: WindowEdges?
-  ) async throws(StatusError) -> DifferencePiece?
-
-  /// The number of changes that the difference of a query has to look at, as far as it is not above a limit; nil when the change log does not
-  /// reach back to `start`.
-  func changeCount(
-    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
-  ) async throws(StatusError) -> Int?
-
-  /// The version of the newest commit, or of the database's creation.
+  /// The embedded storage answers from memory, without suspending; another one may have to ask a server.
   func currentVersion() async throws(StatusError) -> SnapshotVersion
 
-  /// Checks a `read_time` of a request and gives the version to read at.
+  /// Checks a `read_time` of a request and gives the version to read at. Later commits have later versions than this one, also if it is above
+  /// the present.
   ///
   /// - Throws: FAILED_PRECONDITION when it is older than the change log reaches, INVALID_ARGUMENT when it is in the
   ///   future or has digits below microseconds.

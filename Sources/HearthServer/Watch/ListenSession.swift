@@ -28,6 +28,8 @@ struct ListenSession {
   private var version: SnapshotVersion {
     didSet { assert(version >= oldValue, "a stream at version \(oldValue) goes back to \(version)") }
   }
+  /// The epochs of the database when this version was taken. Tokens are made with them.
+  private var epochs: Epochs
   /// The version of the latest global snapshot.
   private var announcedVersion: SnapshotVersion = .none
 
@@ -42,13 +44,27 @@ struct ListenSession {
     self.freeChanges = freeChanges
     output = ListenOutput(isBehind: isBehind, send: send)
     targetUsage = database.metrics?.targetsPerStream.register()
-    self.version = database.feed.latestVersion
+    version = database.feed.latestVersion
+    // After the version: the epochs in which a commit lies are known before it is published.
+    epochs = database.epochs
   }
 
   private var feed: ChangeFeed { database.feed }
 
   private func token(at version: SnapshotVersion) -> [UInt8] {
-    database.epochs.token(at: version).bytes
+    epochs.token(at: version).bytes
+  }
+
+  /// Takes the present epochs, after the version to which the stream is about to go.
+  ///
+  /// - Throws: UNAVAILABLE if what the client has is not a part of the database's history any more. Its tokens lead to a reset.
+  private mutating func renewEpochs() throws(StatusError) {
+    let present = database.epochs
+    guard targets.isEmpty || present.contains(epochs.token(at: version)) else {
+      throw StatusError(
+        code: .unavailable, message: "The history of the database has been replaced by another one; listen again.")
+    }
+    epochs = present
   }
 
   // MARK: - Requests
@@ -86,8 +102,14 @@ struct ListenSession {
     // Joined before the version is chosen: a commit in between would otherwise not reach this target.
     target.query = feed.join(target.source, by: subscriber)
     do {
+      try await database.catchUpFeed()
       // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
-      if targets.isEmpty { version = feed.match() } else { try await catchUp() }
+      if targets.isEmpty {
+        version = feed.match()
+        try renewEpochs()
+      } else {
+        try await catchUp()
+      }
     } catch {
       feed.leave(target.query, by: subscriber)
       return try await refuse(id, StatusError(describing: error))
@@ -227,10 +249,12 @@ struct ListenSession {
     let goal = feed.latestVersion
     guard !targets.isEmpty else {
       version = max(version, feed.match())
+      try renewEpochs()
       return feed.rest(subscriber, at: version)
     }
     repeat {
       var taken = feed.take(after: version, by: subscriber)
+      try renewEpochs()
       if taken.through > version { try await advance(&taken) }
       for query in taken.blocking { try await refill(query) }
       // Nothing is left, and what comes from now on wakes the stream.

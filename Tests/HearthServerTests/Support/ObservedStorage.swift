@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import HearthServer
 
-/// A storage that tells of the reads of listen streams, and whose pieces can be made small.
+/// A storage that tells of the reads of listen streams, whose pieces can be made small, and whose commits others may have made.
 final class ObservedStorage: ExclusiveStorage {
   /// The sizes of pieces.
   struct Sizes: Sendable {
@@ -17,21 +17,29 @@ final class ObservedStorage: ExclusiveStorage {
   private let before: @Sendable () async -> Void
   private let after: @Sendable ([Document]) -> Void
   private let afterIDs: @Sendable ([String]) -> Void
+  private let beforeCatchUp: @Sendable () async throws(StatusError) -> Void
+  private let otherEpochs: @Sendable () -> Epochs?
 
   /// - Parameters:
   ///   - before: Called before each read.
   ///   - after: Called with the documents that a read has given.
   ///   - afterIDs: Called with the ids that a read has given.
+  ///   - beforeCatchUp: Called before the feed counts as caught up.
+  ///   - otherEpochs: Epochs in place of those of the storage.
   init(
     _ storage: EmbeddedStorage, sizes: Sizes = Sizes(), before: @escaping @Sendable () async -> Void = {},
     after: @escaping @Sendable ([Document]) -> Void = { _ in },
-    afterIDs: @escaping @Sendable ([String]) -> Void = { _ in }
+    afterIDs: @escaping @Sendable ([String]) -> Void = { _ in },
+    beforeCatchUp: @escaping @Sendable () async throws(StatusError) -> Void = {},
+    otherEpochs: @escaping @Sendable () -> Epochs? = { nil }
   ) {
     self.storage = storage
     self.sizes = sizes
     self.before = before
     self.after = after
     self.afterIDs = afterIDs
+    self.beforeCatchUp = beforeCatchUp
+    self.otherEpochs = otherEpochs
   }
 
   func page(
@@ -72,13 +80,6 @@ final class ObservedStorage: ExclusiveStorage {
     return answer
   }
 
-  func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
-    await before()
-    let answer = try await storage.run(query, at: version)
-    after(answer.documents)
-    return answer
-  }
-
   func changeCount(
     of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
   ) async throws(StatusError) -> Int? {
@@ -87,7 +88,8 @@ final class ObservedStorage: ExclusiveStorage {
 
   var feed: ChangeFeed { storage.feed }
   var locks: TransactionLocks { storage.locks }
-  var epochs: Epochs { storage.epochs }
+  var epochs: Epochs { otherEpochs() ?? storage.epochs }
+  func catchUpFeed() async throws(StatusError) { try await beforeCatchUp() }
   func use() -> StorageUse { storage.use() }
   func trimHistory() async { await storage.trimHistory() }
 

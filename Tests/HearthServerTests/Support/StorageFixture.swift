@@ -100,14 +100,14 @@ struct Listener {
   private let wakes: WakeCounter
 
   init(
-    _ fixture: StorageFixture, freeChanges: Int = TargetTransfer.freeChanges,
+    _ fixture: StorageFixture, database: HostedDatabase? = nil, freeChanges: Int = TargetTransfer.freeChanges,
     accessGuard: any AccessGuard = OpenAccess()
   ) {
     let received = ReceivedMessages()
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    let database = Session(fixture.database, of: .owner, accessGuard: accessGuard)
+    let database = Session(database ?? fixture.database, of: .owner, accessGuard: accessGuard)
     session = ListenSession(database: database, subscriber: subscriber, freeChanges: freeChanges) {
       try received.append($0)
     }

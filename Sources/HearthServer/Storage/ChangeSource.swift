@@ -1,0 +1,53 @@
+internal import HearthModel
+
+/// What listen streams learn of the changes of one database: its commits as they come, and those since an earlier version.
+///
+/// | a stream | asks for |
+/// |---|---|
+/// | begins to follow a target | ``catchUpFeed()``, and the target at the version that the feed has then |
+/// | is woken | what ``feed`` has matched since the version that it has sent |
+/// | resumes, or is slower than the feed's memory | ``difference(of:after:through:from:edges:)`` |
+///
+/// All methods may be called at the same time from any task; none blocks the thread of its caller.
+protocol ChangeSource: AnyObject, Sendable {
+  /// The streams of this process that follow the database. There is one as long as the storage is open.
+  ///
+  /// The storage publishes each commit there that has changed something, whichever process has made it: once, in the order of versions, after it
+  /// is durable and reads show it. A commit of this process is published before it is acknowledged. Where the storage does not know each
+  /// commit, it publishes one that is not complete (``CommittedChange/isComplete``) with the version of the last: streams then ask for the
+  /// difference.
+  var feed: ChangeFeed { get }
+
+  /// Brings the feed to the present: when it returns, all commits that were acknowledged before the call, by whichever process, are published.
+  ///
+  /// Called once for each target that is added to a stream. A storage that publishes all commits before they are acknowledged returns at once.
+  ///
+  /// - Throws: UNAVAILABLE if the present cannot be found out, CANCELLED. The stream ends and the client listens again.
+  func catchUpFeed() async throws(StatusError)
+
+  /// The epochs of the database: they tell which positions of clients lie in its present history. They are known without waiting.
+  ///
+  /// They may change at any time, also while streams are open. Those in which a commit lies are known before it is published. When the history is
+  /// replaced, by a failover that has lost commits for instance, the epochs no longer contain what streams have sent: each of them ends with
+  /// UNAVAILABLE at its next step, and its tokens lead to a reset.
+  var epochs: Epochs { get }
+
+  /// A piece of what has become of a target between two versions; nil when the history does not reach back to `start`, or not any more. All
+  /// pieces together name each document once, however often it has changed.
+  ///
+  /// - Parameters:
+  ///   - end: A version that the feed has had.
+  ///   - cursor: The end of the piece before, which this storage has made; nil for the first.
+  ///   - edges: The ends of the results of a query with a limit. Only documents that are not in the later one are told of then.
+  /// - Throws: As a read, see ``ServerStorage``.
+  func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?
+  ) async throws(StatusError) -> DifferencePiece?
+
+  /// The number of changes that the difference of a query has to look at, as far as it is not above a limit; nil when the history does not reach
+  /// back to `start`.
+  func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) async throws(StatusError) -> Int?
+}
