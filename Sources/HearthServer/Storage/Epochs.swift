@@ -54,6 +54,12 @@ struct Epochs: Sendable {
     return next == all.endIndex || token.version <= all[next].after
   }
 
+  /// True unless what a stream has sent up to a token was replaced. The token's epoch may be forgotten by now: the stream has stayed open while
+  /// a later one began, and the history no longer reaches back.
+  func continues(_ token: ResumeToken) -> Bool {
+    contains(token) || all.first.map { token.version <= $0.after } ?? true
+  }
+
   /// True unless a version lies between the end of an epoch and the first commit of the next one. A restored database has no commits then, and
   /// the one that was lost may have had some.
   func contains(_ version: SnapshotVersion) -> Bool {

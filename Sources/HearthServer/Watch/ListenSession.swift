@@ -60,7 +60,7 @@ struct ListenSession {
   /// - Throws: UNAVAILABLE if what the client has is not a part of the database's history any more. Its tokens lead to a reset.
   private mutating func renewEpochs() throws(StatusError) {
     let present = database.epochs
-    guard targets.isEmpty || present.contains(epochs.token(at: version)) else {
+    guard targets.isEmpty || present.continues(epochs.token(at: version)) else {
       throw StatusError(
         code: .unavailable, message: "The history of the database has been replaced by another one; listen again.")
     }

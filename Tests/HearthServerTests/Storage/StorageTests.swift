@@ -87,6 +87,22 @@ struct StorageTests {
     }
   }
 
+  @Test("a position in a result or a difference that another storage has made is an error")
+  func foreignPositions() async throws {
+    let fixture = try StorageFixture()
+    let version = try await fixture.set("c/a")
+    let query = Query(path: path("c"))
+    let page = await #expect(throws: StatusError.self) {
+      try await fixture.storage.page(of: query, after: QueryCursor(position: 1), at: nil)
+    }
+    #expect(page?.code == .internal)
+    let difference = await #expect(throws: StatusError.self) {
+      try await fixture.storage.difference(
+        of: .query(query), after: version, through: version, from: DifferenceCursor(position: 1), edges: nil)
+    }
+    #expect(difference?.code == .internal)
+  }
+
   @Test("ids become file names that cannot collide or leave the folder")
   func fileNames() {
     #expect(DataFolder.escaped("my-project_1") == "my-project_1")

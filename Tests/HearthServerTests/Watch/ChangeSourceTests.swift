@@ -62,7 +62,7 @@ struct ChangeSourceTests {
     var listener = Listener(fixture, database: database)
     _ = try await listener.add(Self.query)
     let token = listener.token
-    epochs.withLock { $0 = Epochs(creation: fixture.storage.feed.latestVersion) }
+    epochs.withLock { $0 = Epochs(creation: SnapshotVersion(microseconds: 1)) }
     try await fixture.set("c/b")
     let error = await #expect(throws: StatusError.self) { try await listener.catchUp() }
     #expect(error?.code == .unavailable)
@@ -71,8 +71,10 @@ struct ChangeSourceTests {
     #expect(try await next.add(Self.query, token: token).prefix(2) == ["add 2", "reset 2"])
   }
 
-  @Test("an epoch that begins ends no stream, and its tokens are resumed")
-  func newEpoch() async throws {
+  @Test(
+    "an epoch that begins ends no stream, also if the one before is forgotten, and its tokens are resumed",
+    arguments: [false, true])
+  func newEpoch(isForgotten: Bool) async throws {
     let fixture = try StorageFixture()
     try await fixture.set("c/a")
     let epochs = Mutex<Epochs?>(nil)
@@ -82,12 +84,14 @@ struct ChangeSourceTests {
     let earlier = listener.token
     let last = fixture.storage.feed.latestVersion
     let first = try await fixture.set("c/b")
-    epochs.withLock { $0 = fixture.storage.epochs.beginning(after: last, first: first, logStart: .none) }
+    let next = fixture.storage.epochs.beginning(after: last, first: first, logStart: isForgotten ? first : .none)
+    epochs.withLock { $0 = next }
+    #expect(next.all.count == (isForgotten ? 1 : 2))
     #expect(try await listener.catchUp() == ["c/b in 2", "snapshot"])
     let later = try #require(ResumeToken(bytes: listener.token))
-    #expect(later.epoch == epochs.withLock { $0?.all.last?.id })
-    var next = Listener(fixture, database: database)
-    #expect(try await next.add(Self.query, token: earlier) == ["add 2", "c/b in 2", "current 2", "snapshot"])
-    #expect(try await next.add(Self.query, id: 4, token: later.bytes) == ["add 4", "current 4", "snapshot"])
+    #expect(later.epoch == next.all.last?.id)
+    var resumed = Listener(fixture, database: database)
+    #expect(try await resumed.add(Self.query, token: earlier).contains("reset 2") == isForgotten)
+    #expect(try await resumed.add(Self.query, id: 4, token: later.bytes) == ["add 4", "current 4", "snapshot"])
   }
 }
