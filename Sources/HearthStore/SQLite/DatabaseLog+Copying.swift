@@ -83,7 +83,14 @@ extension DatabaseLog {
       // The process that moved the log there may have ended before.
       try lock.synchronize(database)
     } else {
+      let states = [database, Self.path(of: database)].map(FileState.init)
       try copyDatabase(to: copy)
+      // Another program may have opened the database and closed it again, which moves the log.
+      try lock.renew(database)
+      guard [database, Self.path(of: database)].map(FileState.init) == states else {
+        throw StoreError(
+          kind: .unavailable, message: "Another program has used \"\(database)\" since its log was read. Try again.")
+      }
       guard rename(copy, database) == 0 else {
         throw StoreError(
           kind: .io, message: "Cannot rename \"\(copy)\" to \"\(database)\" (\(String(cString: strerror(errno)))).")
@@ -104,5 +111,25 @@ extension DatabaseLog {
     guard folder >= 0 else { return }
     _ = fsync(folder)
     _ = close(folder)
+  }
+}
+
+/// What changes with the contents of a file.
+private struct FileState: Equatable {
+  private var size: Int64?
+  private var seconds = 0
+  private var nanoseconds = 0
+  private var number: UInt64 = 0
+
+  init(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return }
+    size = Int64(status.st_size)
+    number = UInt64(status.st_ino)
+    #if canImport(Darwin)
+      (seconds, nanoseconds) = (Int(status.st_mtimespec.tv_sec), Int(status.st_mtimespec.tv_nsec))
+    #else
+      (seconds, nanoseconds) = (Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec))
+    #endif
   }
 }

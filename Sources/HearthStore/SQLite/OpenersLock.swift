@@ -31,15 +31,31 @@ struct OpenersLock: ~Copyable {
     guard descriptor >= 0 else {
       throw StoreError(kind: .io, message: "Cannot open \"\(database)\" (\(String(cString: strerror(errno)))).")
     }
+    if lock(descriptor) { return descriptor }
+    _ = close(descriptor)
+    throw inUse(database)
+  }
+
+  /// Locks again after this process has closed another descriptor of the file, with which the operating system has taken the lock away.
+  ///
+  /// - Throws: ``StoreError`` `unavailable` if another process has opened the database since.
+  func renew(_ database: String) throws(StoreError) {
+    guard Self.lock(descriptor) else { throw Self.inUse(database) }
+  }
+
+  /// - Returns: False if another process has the database open.
+  private static func lock(_ descriptor: Int32) -> Bool {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
     lock.l_start = off_t(firstByte)
     lock.l_len = off_t(byteCount)
     // Where files cannot be locked, SQLite opens none with a log.
-    guard fcntl(descriptor, F_SETLK, &lock) != 0, errno == EACCES || errno == EAGAIN else { return descriptor }
-    _ = close(descriptor)
-    throw StoreError(
+    return fcntl(descriptor, F_SETLK, &lock) == 0 || errno != EACCES && errno != EAGAIN
+  }
+
+  private static func inUse(_ database: String) -> StoreError {
+    StoreError(
       kind: .unavailable, message: "Another program has \"\(database)\" open. End that program.", sqliteCode: 5)
   }
 
