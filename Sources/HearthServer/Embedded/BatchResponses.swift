@@ -49,7 +49,17 @@ struct BatchResponses {
     try select.bind(1, request.label.identity.bytes)
     try select.bind(2, request.digest)
     guard try select.step() else { return nil }
-    let message = try Google_Firestore_V1_CommitResponse(serializedBytes: try select.bytes(at: 0))
+    let stored = try select.bytes(at: 0)
+    do {
+      return try outcome(stored)
+    } catch {
+      throw StoreError(
+        kind: .corrupt, message: "The answer to batch \(request.label.identity) in server_batch_responses: \(error)")
+    }
+  }
+
+  private func outcome(_ stored: [UInt8]) throws -> CommitOutcome {
+    let message = try Google_Firestore_V1_CommitResponse(serializedBytes: stored)
     let version = SnapshotVersion(try translator.decode(message.commitTime, at: "commit_time"))
     let results = try message.writeResults.map { result in
       // A stored result without an update time is that of a delete.

@@ -50,6 +50,36 @@ struct BatchResponseTests {
     #expect(try await count(fixture, "c/b") == 1)
   }
 
+  @Test("a damaged answer fails the requests that it belongs to, not those that share their transaction")
+  func damagedAnswer() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: "\(folder)/data")
+      let fixture = try StorageFixture(location: location)
+      try await commit(fixture, 1, [increment("c/a")])
+      let other = try Database(location)
+      try other.execute("UPDATE server_batch_responses SET response = x'ff'")
+      other.close()
+      let failed = await withTaskGroup(of: UInt64?.self) { group in
+        for number in UInt64(1)...20 {
+          let mutations = [increment(number % 5 == 1 ? "c/a" : "c/b\(number)")]
+          let known = number % 5 == 1 ? 1 : number
+          group.addTask {
+            do {
+              _ = try await commit(fixture, known, mutations)
+              return nil
+            } catch {
+              return known
+            }
+          }
+        }
+        return await group.reduce(into: [UInt64]()) { if let number = $1 { $0.append(number) } }
+      }
+      #expect(failed == [1, 1, 1, 1])
+      #expect(try await count(fixture, "c/a") == 1)
+    }
+  }
+
   @Test("a batch that is sent again under another condition gets its answer, and is committed once")
   func otherPrecondition() async throws {
     let fixture = try StorageFixture()
