@@ -62,7 +62,10 @@ extension ConflictSimulation {
     var fields = view.isFound ? try view.fields.decoded() : MapValue()
     fields.set(.boolean(true), at: FieldPath.made(of: ["tokens", token]))
     fields.set(.string("\(client.number)"), at: FieldPath.made(of: ["author"]))
-    return ([.set(key, fields)], token)
+    fields.remove(at: .made(of: ["at"]))
+    // Not drawn, so that histories stay what they were.
+    let now = lastToken.isMultiple(of: 3) ? [FieldTransform(path: .made(of: ["at"]), operation: .serverTimestamp)] : []
+    return ([.set(key, fields, transforms: now)], token)
   }
 
   static func tokens(in document: Document) throws -> Set<String> {
@@ -97,6 +100,7 @@ extension ConflictSimulation {
         fields[entry.key] = entry.value
       }
     }
+    fields.remove(at: .made(of: ["at"]))
     return .set(conflict.remote.key, fields)
   }
 }

@@ -58,6 +58,9 @@ struct SimulatedBackend {
     var changed: [DocumentKey: Document] = [:]
     var results: [MutationResult] = []
     for mutation in mutations {
+      guard !mutation.setsPendingTimestamp else {
+        return .failure(StatusError(code: .invalidArgument, message: "\(mutation) has a reserved field"))
+      }
       guard !mutation.isForbidden else {
         return .failure(StatusError(code: .permissionDenied, message: "the rules forbid it"))
       }
@@ -79,6 +82,14 @@ struct SimulatedBackend {
 }
 
 extension Mutation {
+  /// True if it sets what only a local view may show.
+  var setsPendingTimestamp: Bool {
+    switch operation {
+    case .set(let fields), .patch(let fields, _): (try? fields.decoded())?.hasPendingTimestamp ?? false
+    case .delete, .verify: false
+    }
+  }
+
   /// The backend's rules allow no field of this name.
   static let forbiddenField = "forbidden"
 
@@ -87,6 +98,18 @@ extension Mutation {
     case .set(let fields), .patch(let fields, _):
       ((try? fields.decoded()) ?? [:])[Self.forbiddenField] != nil
     case .delete, .verify: false
+    }
+  }
+}
+
+extension MapValue {
+  fileprivate var hasPendingTimestamp: Bool {
+    entries.contains {
+      switch $0.value {
+      case .pendingServerTimestamp: true
+      case .map(let map): map.hasPendingTimestamp
+      default: false
+      }
     }
   }
 }

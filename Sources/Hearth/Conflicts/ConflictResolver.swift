@@ -52,7 +52,8 @@ public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
       kind: .policy(.mergeFields(prefersRemote: side == .remote)), description: "merge fields, \(side.rawValue) first")
   }
 
-  /// Keeps the side with the larger value in a field, such as a time or a revision, and gives up the other one as a whole.
+  /// Keeps the side with the larger value in a field, such as a time or a revision, and gives up the other edit. An update that is kept changes
+  /// its own fields of the backend's document.
   ///
   /// A side without the field has lost, and so has a deletion; the backend's document stays if neither is larger. A server timestamp counts
   /// as the device's time of the write. A write that is given up ends with `aborted`.

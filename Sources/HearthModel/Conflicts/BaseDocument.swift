@@ -25,7 +25,8 @@ package struct BaseDocument: Equatable, Sendable {
     switch (mutation.operation, mutation.precondition) {
     case (.verify, _), (_, .updateTime), (_, .exists(false)): nil
     case _ where document.isFound: .updateTime(document.version)
-    case (.delete, _), (_, .exists(true)): nil
+    case (_, .exists(true)): nil
+    case (.delete, _): document.isMissing ? .exists(false) : nil
     case (.set, _), (.patch, _): .exists(false)
     }
   }

@@ -113,7 +113,7 @@ package struct DocumentEdit: Sendable {
     case .keepBoth:
       guard let fields else { return .dropped }
       guard theirs != nil else { return kept(over: remote) }
-      return .copy(.set(key.copy(named: copyName), fields, transforms: transforms))
+      return .copy(.set(key.copy(named: copyName), fields.withLocalTimestamps, transforms: transforms))
     }
   }
 
@@ -121,20 +121,36 @@ package struct DocumentEdit: Sendable {
   package func kept(over remote: Document) -> Resolution {
     guard !remote.isFound else { return .mutations(mutations) }
     guard let fields else { return .isThere }
-    return .mutations([.set(key, fields, transforms: transforms)])
+    return .mutations([.set(key, fields.withLocalTimestamps, transforms: transforms)])
   }
 
   private func merged(with theirs: MapValue?, prefersRemote: Bool) -> Resolution {
     // An edit is worth more than a deletion, whichever side made it.
     guard let fields else { return .dropped }
-    guard let theirs else { return .mutations([.set(key, fields, transforms: transforms)]) }
+    guard let theirs else { return .mutations([.set(key, fields.withLocalTimestamps, transforms: transforms)]) }
     var merge = FieldMerge(prefersRemote: prefersRemote)
     merge.compare(base: base ?? MapValue(), local: fields, remote: theirs, at: [])
     let mask = FieldMask(merge.changed)
     if mask.isEmpty, transforms.isEmpty { return merge.hasDropped ? .dropped : .isThere }
     return .mutations([
-      .patch(key, fields.only(mask), mask: mask, precondition: .none, transforms: transforms)
+      .patch(key, fields.only(mask).withLocalTimestamps, mask: mask, precondition: .none, transforms: transforms)
     ])
+  }
+}
+
+extension MapValue {
+  /// The device's time in place of server timestamps of earlier writes that the backend had not set when this one was made: no write may set what
+  /// only a local view shows.
+  fileprivate var withLocalTimestamps: MapValue {
+    var changed = self
+    for entry in entries {
+      switch entry.value {
+      case .pendingServerTimestamp(let localWriteTime, _): changed[entry.key] = .timestamp(localWriteTime)
+      case .map(let map): changed[entry.key] = .map(map.withLocalTimestamps)
+      default: continue
+      }
+    }
+    return changed
   }
 }
 

@@ -80,9 +80,9 @@ extension OutboxSender {
     let bases = try localStore.outbox.bases(of: batch)
     if isWriting(any: Set(bases.bases.keys)) { return .waits }
     if bases.mustBeCompared || isRefused {
-      // A former process may have sent it, so that the backend's documents may be those that it makes.
-      let mayBeCommitted = try mayBeCommitted(
-        batch.batchID, lastSent: localStore.outbox.lastBatchThatMayBeSent)
+      // It was sent only under conditions. A former process may have done that, so that the backend's documents may be those that it makes.
+      let mayBeCommitted =
+        try batch.guards != nil && mayBeCommitted(batch.batchID, lastSent: localStore.outbox.lastBatchThatMayBeSent)
       return .conflicts(
         OpenConflict(batch, owner: user, bases: bases, mayBeCommitted: mayBeCommitted, stage: .pausing))
     }

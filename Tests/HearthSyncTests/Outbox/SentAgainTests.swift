@@ -193,9 +193,10 @@ struct SentAgainTests {
     #expect(try client.engine.localStore.pendingBatches().isEmpty)
   }
 
-  @Test("under a rule that is gone, and is refused because the backend has it, has arrived")
+  @Test("under a rule that is gone, and is refused because a backend without labels has it, has arrived")
   func arrivedWithoutRule() throws {
     let client = try client(knowing: room(at: 5))
+    client.knowsBatchLabels = false
     client.write(Edit.set.mutation("rooms/a"))
     client.setNetwork(isEnabled: true)
     try Between.salvageWithoutRules.happen(to: client)
