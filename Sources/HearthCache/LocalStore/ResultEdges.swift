@@ -50,7 +50,7 @@ struct ResultEdges {
   ) throws -> Extent? {
     guard let limit = query.limit, let target = try tables.targets.target(query.target), !target.resumeToken.isEmpty
     else { return .nothing }
-    // Of a result that has come in part the edge is not known either.
+    // The edge of a result that has come in part is not known either.
     guard target.completeVersion > .none,
       try tables.targets.keyCount(of: target.targetID, limit: limit) >= limit
     else { return .everything }

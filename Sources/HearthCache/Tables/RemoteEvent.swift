@@ -39,7 +39,7 @@ package struct RemoteEvent: Equatable, Sendable {
   /// `.none` only for events that the client makes up itself, such as the rejection of a limbo resolution.
   package var snapshotVersion: SnapshotVersion
   package var targetChanges: [TargetID: TargetChange]
-  /// Targets of which the backend had sent everything before, and to which nothing has changed since.
+  /// Targets that the backend had sent as a whole before, and that have not changed since.
   package var unchangedTargets: Set<TargetID> = []
   /// Targets whose existence filter did not match, with the purpose of the re-query.
   package var targetMismatches: [TargetID: TargetPurpose]

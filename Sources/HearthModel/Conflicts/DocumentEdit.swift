@@ -113,7 +113,7 @@ package struct DocumentEdit: Sendable {
     case .keepBoth:
       guard let fields else { return .dropped }
       guard theirs != nil else { return kept(over: remote) }
-      return .copy(.set(key.copy(named: copyName), fields.withLocalTimestamps, transforms: transforms))
+      return .copy(whole(fields, as: key.copy(named: copyName)))
     }
   }
 
@@ -121,13 +121,18 @@ package struct DocumentEdit: Sendable {
   package func kept(over remote: Document) -> Resolution {
     guard !remote.isFound else { return .mutations(mutations) }
     guard let fields else { return .isThere }
-    return .mutations([.set(key, fields.withLocalTimestamps, transforms: transforms)])
+    return .mutations([whole(fields, as: key)])
+  }
+
+  /// The edit as one that writes the whole document.
+  private func whole(_ fields: MapValue, as key: DocumentKey) -> Mutation {
+    .set(key, fields.withLocalTimestamps, transforms: transforms)
   }
 
   private func merged(with theirs: MapValue?, prefersRemote: Bool) -> Resolution {
     // An edit is worth more than a deletion, whichever side made it.
     guard let fields else { return .dropped }
-    guard let theirs else { return .mutations([.set(key, fields.withLocalTimestamps, transforms: transforms)]) }
+    guard let theirs else { return .mutations([whole(fields, as: key)]) }
     var merge = FieldMerge(prefersRemote: prefersRemote)
     merge.compare(base: base ?? MapValue(), local: fields, remote: theirs, at: [])
     let mask = FieldMask(merge.changed)

@@ -87,7 +87,7 @@ extension EmbeddedStorage {
       throw StoreError(
         kind: error.kind,
         message: """
-          \(log.reason). Nothing is lost, but the file has to be replaced by a copy: \(error.message)\(wayOut)
+          \(log.reason). Nothing is lost, but the log has to be moved into the file: \(error.message)\(wayOut)
           """)
     }
     logger.warning(

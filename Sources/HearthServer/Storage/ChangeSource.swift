@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// What listen streams learn of the changes of one database: its commits as they come, and those since an earlier version.
+/// The changes of one database for listen streams: its commits as they come, and those since an earlier version.
 ///
 /// | a stream | asks for |
 /// |---|---|

@@ -1,6 +1,6 @@
 /// The use of one database's transactions at a moment, for metrics.
 struct TransactionUse: Sendable {
-  /// Those that are open.
+  /// The number of open transactions.
   var transactions: Int
   /// The documents and queries that they have read together.
   var reads: Int

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// How a transaction is kept apart from others.
+/// The isolation of a transaction from others.
 enum TransactionIsolation: Sendable, Equatable {
   /// Reads one snapshot and changes nothing.
   case readOnly

@@ -45,10 +45,7 @@ extension DatabaseLog {
         try file.seek(toOffset: 92)
         try file.write(contentsOf: Data(repeating: 0xFF, count: 4))
       }
-      #if canImport(Darwin)
-        if fcntl(file.fileDescriptor, F_FULLFSYNC) == 0 { return }
-      #endif
-      try file.synchronize()
+      if !synchronizeFile(file.fileDescriptor) { throw CocoaError(.fileWriteUnknown) }
     } catch {
       throw StoreError(kind: .io, message: "Cannot copy \"\(database)\" (\(error.localizedDescription)).")
     }
@@ -78,19 +75,18 @@ extension DatabaseLog {
   /// - Throws: ``StoreError`` `unavailable` if another process has the database open, `io`.
   package func moveIntoDatabase(through copy: String) throws(StoreError) {
     assert(isWhole, "\(reason), and is moved into the file all the same")
+    defer { if !isWhollyInFile { _ = unlink(copy) } }
+    // Before the lock, which the copying would take away: closing any descriptor of the file ends the locks of the process.
+    if !isWhollyInFile { try copyDatabase(to: copy) }
     let lock = try OpenersLock(of: database)
+    guard Self.states(of: database) == states else {
+      throw StoreError(
+        kind: .unavailable, message: "Another program has used \"\(database)\" since its log was read. Try again.")
+    }
     if isWhollyInFile {
       // The process that moved the log there may have ended before.
       try lock.synchronize(database)
     } else {
-      let states = [database, Self.path(of: database)].map(FileState.init)
-      try copyDatabase(to: copy)
-      // Another program may have opened the database and closed it again, which moves the log.
-      try lock.renew(database)
-      guard [database, Self.path(of: database)].map(FileState.init) == states else {
-        throw StoreError(
-          kind: .unavailable, message: "Another program has used \"\(database)\" since its log was read. Try again.")
-      }
       guard rename(copy, database) == 0 else {
         throw StoreError(
           kind: .io, message: "Cannot rename \"\(copy)\" to \"\(database)\" (\(String(cString: strerror(errno)))).")
@@ -102,6 +98,7 @@ extension DatabaseLog {
       guard unlink(path) != 0, errno != ENOENT else { continue }
       throw StoreError(kind: .io, message: "Cannot delete \"\(path)\" (\(String(cString: strerror(errno)))).")
     }
+    // Held until here.
     _ = consume lock
   }
 
@@ -111,25 +108,5 @@ extension DatabaseLog {
     guard folder >= 0 else { return }
     _ = fsync(folder)
     _ = close(folder)
-  }
-}
-
-/// What changes with the contents of a file.
-private struct FileState: Equatable {
-  private var size: Int64?
-  private var seconds = 0
-  private var nanoseconds = 0
-  private var number: UInt64 = 0
-
-  init(_ path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return }
-    size = Int64(status.st_size)
-    number = UInt64(status.st_ino)
-    #if canImport(Darwin)
-      (seconds, nanoseconds) = (Int(status.st_mtimespec.tv_sec), Int(status.st_mtimespec.tv_nsec))
-    #else
-      (seconds, nanoseconds) = (Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec))
-    #endif
   }
 }

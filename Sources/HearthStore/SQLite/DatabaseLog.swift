@@ -11,6 +11,8 @@ internal import Foundation
 /// then: the database has what the log has no more.
 package struct DatabaseLog: Sendable {
   let database: String
+  /// The files as they were before the log was read.
+  let states: [FileState?]
   let frames: [LogFrames.Frame]
   /// The first damaged frame, counted from 1; 0 for the header.
   let damagedFrame: Int
@@ -44,11 +46,16 @@ package struct DatabaseLog: Sendable {
 
   static func path(of database: String) -> String { database + "-wal" }
 
+  static func states(of database: String) -> [FileState?] {
+    [FileState(path: database), FileState(path: path(of: database))]
+  }
+
   /// Looks for damage in the log of a database. Another process may be writing it.
   ///
   /// - Returns: Nil for a log that is missing, and for one in which nothing that counts lies behind the first frame that does not fit: no sound
   ///   commit, and no page that the database has.
   package init?(damagedIn database: String) {
+    let states = Self.states(of: database)
     guard let log = LogFrames(of: database), log.firstUnfit <= log.frames.count,
       // A frame that was being written when it was read is sound the second time.
       LogFrames(of: database)?.firstUnfit == log.firstUnfit
@@ -56,6 +63,7 @@ package struct DatabaseLog: Sendable {
     let damaged = log.firstUnfit
     let commits = log.frames.filter { $0.isKnown && $0.isCommit }.map(\.number)
     self.database = database
+    self.states = states
     frames = log.frames
     damagedFrame = damaged
     shownEnd = commits.last { $0 < damaged } ?? 0

@@ -21,3 +21,36 @@ package struct FileIdentity: Equatable, Sendable {
     number = UInt64(truncatingIfNeeded: status.st_ino)
   }
 }
+
+/// A state of a file, which is another one once the file was written.
+struct FileState: Equatable, Sendable {
+  private let identity: FileIdentity
+  private let size: Int64
+  /// When it was written last, in nanoseconds since 1970.
+  private let time: Int64
+
+  /// The state of the file that has this name now; nil if there is none.
+  init?(path: String) {
+    var status = stat()
+    guard let identity = FileIdentity(path: path), stat(path, &status) == 0 else { return nil }
+    self.identity = identity
+    size = Int64(status.st_size)
+    #if canImport(Darwin)
+      let written = status.st_mtimespec
+    #else
+      let written = status.st_mtim
+    #endif
+    time = Int64(written.tv_sec) &* 1_000_000_000 &+ Int64(written.tv_nsec)
+  }
+}
+
+/// Makes a file durable.
+///
+/// - Returns: False if the system cannot; `errno` says why.
+func synchronizeFile(_ descriptor: Int32) -> Bool {
+  #if canImport(Darwin)
+    // There, `fsync` leaves the bytes in the cache of the disk.
+    if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+  #endif
+  return fsync(descriptor) == 0
+}

@@ -14,7 +14,8 @@
 /// (https://www.sqlite.org/lockingv3.html). If the file got another one in its place, such a program would go on in one without a name, and when it
 /// ends delete the log of the new one, by its name.
 ///
-/// Locks of this kind belong to the process: those of its own connections are not seen, and are lost with this one. It must have none.
+/// Locks of this kind belong to the process. Those of its own connections are not seen, and are lost with this one: it must have none. And this one
+/// is lost when the process closes another descriptor of the file.
 struct OpenersLock: ~Copyable {
   private static let firstByte = 0x4000_0002
   private static let byteCount = 510
@@ -34,13 +35,6 @@ struct OpenersLock: ~Copyable {
     if lock(descriptor) { return descriptor }
     _ = close(descriptor)
     throw inUse(database)
-  }
-
-  /// Locks again after this process has closed another descriptor of the file, with which the operating system has taken the lock away.
-  ///
-  /// - Throws: ``StoreError`` `unavailable` if another process has opened the database since.
-  func renew(_ database: String) throws(StoreError) {
-    guard Self.lock(descriptor) else { throw Self.inUse(database) }
   }
 
   /// - Returns: False if another process has the database open.
@@ -63,10 +57,7 @@ struct OpenersLock: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `io`.
   func synchronize(_ database: String) throws(StoreError) {
-    #if canImport(Darwin)
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-    #endif
-    guard fsync(descriptor) != 0 else { return }
+    if synchronizeFile(descriptor) { return }
     throw StoreError(kind: .io, message: "Cannot synchronize \"\(database)\" (\(String(cString: strerror(errno)))).")
   }
 

@@ -6,7 +6,7 @@ struct UncertainBatches {
   private var unanswered: Set<BatchID> = []
   /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
   private var inherited: BatchID = 0
-  /// Those that are not at the backend, unless an attempt since then was not answered.
+  /// The batches that are not at the backend, unless an attempt since then was not answered.
   private var settled: Set<BatchID> = []
   private var user: (name: String?, isKnown: Bool) = (nil, false)
 

@@ -25,7 +25,6 @@ struct WriteWaits {
   ///
   /// - Returns: The ends of the calls that wait for another batch under this number. It was in a file that has been replaced, and could not be
   ///   looked up since then.
-  @discardableResult
   mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) -> [SyncAction] {
     var ends: [SyncAction] = []
     if let identity, let former = pendingBatches[batchID]?.identity, former != identity {

@@ -57,7 +57,7 @@ extension QueryViews {
 
   /// Ends the reads that a stored snapshot of the backend has answered.
   ///
-  /// What they show are the documents of the open target. A new stream may answer them before that; then they wait for it as well.
+  /// They show the documents of the open target. A new stream may answer them before that; then they wait for it as well.
   mutating func endFreshReads(answeredBy event: RemoteEvent) -> [Action] {
     let answered = freshReads.targets.filter { target in
       guard event.isComplete(target), let open = freshReads.listenedTarget(of: target) else { return false }

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// How far a view knows its target: the snapshots of the backend that were about it.
+/// The snapshots of the backend that a view has seen, as far as they were about its target.
 ///
 /// | snapshot | `latest` | `completeVersion` | `isBehind` |
 /// |---|---|---|---|

@@ -203,6 +203,22 @@ struct MovedLogTests {
     #expect(try open(folder) == everything(laterWrites: laterWrites))
   }
 
+  @Test("is not moved into the file if that was used since the log was read", arguments: [0, 2])
+  func usedSince(laterWrites: Int) throws {
+    let killed = try killed(laterWrites: laterWrites)
+    let folder = try killed.place(Self.start(ofFrame: 1) + 24 + 4_000)
+    let main = folder.file(CacheFile.fileName)
+    let log = try #require(DatabaseLog(damagedIn: main))
+    #expect(log.isWhole)
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: main + "-wal"))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data([0]))
+    try file.close()
+    #expect { try log.moveIntoDatabase(through: main + "-copy") } throws: { ($0 as? StoreError)?.kind == .unavailable }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: main)) == killed.main)
+    #expect(try folder.names().sorted() == ["cache.sqlite", "cache.sqlite-wal"])
+  }
+
   @Test("shows one state if the process was killed in the middle of the checkpoint")
   func interruptedCheckpoint() throws {
     let killed = try killed()

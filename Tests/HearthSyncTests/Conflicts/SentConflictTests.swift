@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthSync
 
-/// What goes out to the backend for writes under rules for conflicts, and under which conditions.
+/// Writes under rules for conflicts as they go out to the backend, and the conditions under which they do.
 @Suite("Sent writes under rules for conflicts")
 struct SentConflictTests {
   private func client(

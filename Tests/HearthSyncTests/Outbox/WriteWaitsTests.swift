@@ -16,9 +16,9 @@ struct WriteWaitsTests {
   @Test("all calls that wait for a batch hear of its outcome, once")
   func outcomes() {
     var waits = WriteWaits()
-    waits.add(write(1), for: 7, nil)
-    waits.add(write(2), for: 7, nil)
-    waits.add(write(3), for: 8, nil)
+    _ = waits.add(write(1), for: 7, nil)
+    _ = waits.add(write(2), for: 7, nil)
+    _ = waits.add(write(3), for: 8, nil)
     #expect(waits.complete(7, error) == [.completeWrite(write(1), error), .completeWrite(write(2), error)])
     #expect(waits.complete(7, nil) == [])
     #expect(waits.complete(8, nil) == [.completeWrite(write(3), nil)])
@@ -68,7 +68,7 @@ struct WriteWaitsTests {
   @Test("another user ends the waits of the former one, but no write")
   func users() {
     var waits = WriteWaits()
-    waits.add(write(1), for: 7, nil)
+    _ = waits.add(write(1), for: 7, nil)
     waits.add(request(1), upTo: 7)
     waits.hold(request(2))
     #expect(
@@ -100,7 +100,7 @@ struct WriteWaitsTests {
   func answers() {
     for isActiveUsers in [false, true] {
       var waits = WriteWaits()
-      waits.add(write(1), for: 7, nil)
+      _ = waits.add(write(1), for: 7, nil)
       waits.add(request(1), upTo: 7)
       let emitted = waits.answered(7, isActiveUsers: isActiveUsers, nil).compactMap { action -> SyncAction? in
         if case .emit(let action) = action { action } else { nil }
