@@ -95,7 +95,9 @@ struct LostAnswerConflictTests {
     try client.refuseWrite(.unavailable)
     if afterRestart { try client.restart() } else { client.request(.retryNow) }
     try client.refuseWrite(.failedPrecondition)
-    answer(client, .missing(key("rooms/a"), version: version(8)))
+    answer(
+      client, .missing(key("rooms/a"), version: version(8)),
+      .found(key("halls/n"), version: version(3), fields: EncodedFields(["n": .integer(5)])))
     #expect(client.sentBatches.map { $0.last?.transforms } == [increment.transforms])
   }
 

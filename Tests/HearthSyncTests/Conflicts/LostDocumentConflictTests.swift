@@ -74,13 +74,15 @@ struct LostDocumentConflictTests {
     "are compared with what an earlier write has become by a conflict, also if what they were made for was lost",
     arguments: [false, true])
   func lostBases(isWrittenTo: Bool) throws {
-    let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))
+    let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))
     let client = try TestClient(durable: true, conflictRules: ConflictRules([rule]))
+    let theirs = try room(["y": .integer(9)], at: 8)
+    let both = Mutation.set(key("rooms/a"), ["x": .integer(1), "y": .integer(9)])
     client.setNetwork(isEnabled: false)
     client.write(.set(key("rooms/a"), ["x": .integer(1)]))
     client.write(.set(key("rooms/a"), ["x": .integer(1), "z": .integer(1)]))
     client.setNetwork(isEnabled: true)
-    client.post(.lookedUp(client.lookUps.removeFirst().id, .success([try room(["y": .integer(9)], at: 8)])))
+    resolve(client, theirs, both)
     client.setNetwork(isEnabled: false)
     try client.execute("DELETE FROM cache_base_documents")
     try client.restart()
@@ -89,12 +91,24 @@ struct LostDocumentConflictTests {
       client.write(.patch(key("rooms/a"), ["w": .integer(1)], mask: FieldMask([field("w")])))
     }
     client.setNetwork(isEnabled: true)
-    let first = client.lookUps.isEmpty ? nil : client.lookUps.removeFirst()
-    if let first { client.post(.lookedUp(first.id, .success([try room(["y": .integer(9)], at: 8)]))) }
+    resolve(client, theirs, both)
     try client.commit(at: 10)
     let remote = try room(["x": .integer(1), "y": .integer(9)], at: 10)
     client.post(.lookedUp(try #require(client.lookUps.first).id, .success([remote])))
-    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
-    #expect(try document.fields.decoded() == ["x": .integer(1), "y": .integer(9), "z": .integer(1)])
+    let conflict = try #require(client.questions.first?.conflict)
+    #expect(try conflict.local.fields.decoded() == ["x": .integer(1), "z": .integer(1)])
+    #expect(conflict.remote == remote && client.sentBatches.isEmpty)
+  }
+
+  /// Answers what the client asks the backend and the application.
+  private func resolve(_ client: TestClient, _ remote: Document, _ answer: Mutation) {
+    while let lookUp = client.lookUps.first {
+      client.lookUps.removeFirst()
+      client.post(.lookedUp(lookUp.id, .success([remote])))
+      while let question = client.questions.first {
+        client.questions.removeFirst()
+        client.post(.conflictAnswered(question.id, .success(.write([answer]))))
+      }
+    }
   }
 }
