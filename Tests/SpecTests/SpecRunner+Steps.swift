@@ -59,7 +59,10 @@ extension SpecRunner {
       throw SpecFailure("userListen needs \"targetId\" and \"query\"")
     }
     var options = ListenOptions(includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true)
-    if try value["options"]?["source"]?.string() == "cache" { options.source = .cache }
+    if try value["options"]?["source"]?.string() == "cache" {
+      options.source = .cache
+      options.leavesOutAcknowledgements = true
+    }
     listen(to: query, options)
     let id = engine.targetID(of: query) ?? 0
     guard Int64(id) == expectedID else { throw SpecFailure("target id \(id), expected \(expectedID)") }

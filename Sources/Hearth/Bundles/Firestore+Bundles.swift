@@ -13,8 +13,8 @@ extension Firestore {
   ///   - bundleData: The bundle's bytes.
   ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, and with an error
   ///     beside it if the loading has failed (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data).
-  ///     That is the task's last one, nil if the bundle could not be begun. After an error nothing of the bundle
-  ///     is in the cache. If the client is terminated before the bundle is loaded, the error is `cancelled`.
+  ///     That is the task's last one; of a bundle that could not be begun all its numbers are 0. After an error nothing of the bundle is in
+  ///     the cache. If the client is terminated before the bundle is loaded, the error is `cancelled`.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil

@@ -46,7 +46,7 @@ struct ClientInstruments: Sendable {
       abandon: { error in
         operation.end(error)
         completion?.abandon(error)
-      }, receipt: completion?.receipt)
+      }, receipt: completion?.receipt, hasCaller: completion != nil)
   }
 
   // MARK: - Reads

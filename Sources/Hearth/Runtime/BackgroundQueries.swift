@@ -10,6 +10,8 @@ struct BackgroundQueries {
   private var running: [BackgroundQueryID: BackgroundQueryJob] = [:]
   /// Closes the readings that are not queries. An entry stays until the loop has handled the end of its reading.
   private var readings: [RequestID: @Sendable () -> Void] = [:]
+  /// The readings among them that were closed because the process is suspended.
+  private var interrupted: Set<RequestID> = []
   /// Further readings run on the loop, because each one keeps a connection.
   private static let readingLimit = 4
 
@@ -42,8 +44,10 @@ struct BackgroundQueries {
     }
   }
 
-  mutating func ended(_ id: RequestID) {
+  /// - Returns: True if the process was suspended while the reading ran. Then its failure says nothing.
+  mutating func ended(_ id: RequestID) -> Bool {
     readings[id] = nil
+    return interrupted.remove(id) != nil
   }
 
   func cancel(_ id: BackgroundQueryID) {
@@ -54,10 +58,11 @@ struct BackgroundQueries {
     running[id] = nil
   }
 
-  /// Cancels all of them; the loop then gets their failures.
-  func cancelAll() {
+  /// Cancels all of them, because the process is suspended; the loop then gets their failures.
+  mutating func cancelForSuspension() {
     for query in running.values { query.close() }
     for close in readings.values { close() }
+    interrupted.formUnion(readings.keys)
   }
 
   /// Cancels all of them. No connection to the cache's file is open when this returns; it waits for a few rows at most.
@@ -65,8 +70,7 @@ struct BackgroundQueries {
     for query in running.values { query.cancel() }
     for query in running.values { query.close() }
     for close in readings.values { close() }
-    running = [:]
-    readings = [:]
+    (running, readings, interrupted) = ([:], [:], [])
   }
 }
 

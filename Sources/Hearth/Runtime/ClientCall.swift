@@ -85,9 +85,10 @@ enum ClientCall: Sendable {
 struct WriteCall: Sendable {
   /// Has an identity if it was drawn before, for a write with a receipt, whose outcome is kept under it.
   var write: LocalWrite
+  /// Nil for a write without a completion, unless its end is measured.
   var completion: WriteCompletion?
-  /// False for a write without a completion: nobody hears of a refusal.
-  var hasCaller = true
+  /// False if nobody hears of a refusal.
+  var hasCaller: Bool { completion?.hasCaller ?? false }
 
   fileprivate func refuse(_ error: NSError?) {
     let error = error ?? AbandonedWrites.unsavedError(.terminated)
@@ -104,6 +105,8 @@ struct WriteCompletion: Sendable {
   let abandon: @Sendable (NSError) -> Void
   /// Nil for a write without a receipt.
   var receipt: ReceiptCallbacks?
+  /// False if only the instruments hear of the end.
+  var hasCaller = true
 
   /// Ends a write that is not stored, and will not be.
   func refuse(_ error: NSError) {

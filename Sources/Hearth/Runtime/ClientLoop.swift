@@ -65,9 +65,7 @@ final class ClientLoop {
   private var clientCount = 0
   /// The error of writes that could not be saved when the last client ended. The next call that stops the client reports it.
   private var unsavedError: NSError?
-  /// The writes without a completion that were refused because there was no cache. The next call that stops the client reports them, as
-  /// nothing else has.
-  private var refusedWriteCount = 0
+  private let lostWrites = LostWrites()
   /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
   private var isStopping = false
   /// The time until which the cache is not given back, because that was in vain.
@@ -190,7 +188,7 @@ final class ClientLoop {
   }
 
   private func refuse(_ call: ClientCall, _ error: NSError) {
-    if case .writes(let writes) = call { refusedWriteCount += writes.count { !$0.hasCaller } }
+    if case .writes(let writes) = call { lostWrites.add(writes.count { !$0.hasCaller }) }
     call.refuse(error)
   }
 
@@ -342,7 +340,7 @@ final class ClientLoop {
     post: @escaping @Sendable (Message) -> Void
   ) throws {
     let number = clientCount + 1
-    let client = try RunningClient(configuration, on: queue, continuing: former) {
+    let client = try RunningClient(configuration, on: queue, lostWrites, continuing: former) {
       post(.fromClient(number: number, $0))
     }
     clientCount = number
@@ -421,7 +419,6 @@ final class ClientLoop {
     comeBack(within: nil, post: post)
     suspensionWatch = nil
     choices.endListeners()
-    let lost = unsavedError ?? refusedWritesError
     switch state {
     case .stopped(let endings):
       endings.async { completion(nil) }
@@ -429,27 +426,28 @@ final class ClientLoop {
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      let error = client.stop { endings.resume() } ?? lost
+      let error = client.stop { endings.resume() } ?? takeLossError()
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
-      completion(wait.refuseHeld() ?? lost)
+      completion(wait.refuseHeld() ?? takeLossError())
     case .reopening(let wait, var remainder, _):
       state = .stopped(Self.makeEndings())
       let held = wait.refuseHeld()
-      completion(remainder.abandon(.terminated) ?? held ?? lost)
+      completion(remainder.abandon(.terminated) ?? held ?? takeLossError())
     case .idle, .suspended, .yielding, .locked, .failed:
       if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
-      completion(lost)
+      completion(takeLossError())
     }
   }
 
-  private var refusedWritesError: NSError? {
-    guard refusedWriteCount > 0 else { return nil }
-    return .firestore(StatusError.notSaved(writeCount: refusedWriteCount, because: "The cache could not be used."))
+  /// The error of writes that were lost before the end of the client.
+  private func takeLossError() -> NSError? {
+    let error = lostWrites.takeError()
+    return unsavedError ?? error
   }
 
   /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.

@@ -4,6 +4,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 internal import HearthTransport
+internal import Synchronization
 
 /// An operation of the API that is completed exactly once: with a result, or with an error.
 ///
@@ -73,13 +74,31 @@ extension ClientRequest {
 
   /// The loading of a bundle, whose bytes come as calls of their own.
   static func loadBundle(_ observer: BundleObserver) -> ClientRequest {
-    ClientRequest(
+    let last = LastProgress()
+    return ClientRequest(
       begin: { _, _ in },
       answer: { complete({ observer.completion($0.failure) }, with: $0, value: \.nothing) },
       fail: { error in
-        observer.progress(.failed)
+        observer.progress(last.failed)
         observer.completion(error)
-      }, progress: observer.progress)
+      },
+      progress: {
+        last.note($0)
+        observer.progress($0)
+      })
+  }
+
+  /// The progress of a bundle whose loading may be ended from outside.
+  private final class LastProgress: Sendable {
+    private let progress = Mutex(BundleProgress.failed)
+
+    func note(_ progress: BundleProgress) { self.progress.withLock { $0 = progress } }
+
+    var failed: BundleProgress {
+      var progress = progress.withLock { $0 }
+      progress.state = .failed
+      return progress
+    }
   }
 
   private static func complete<Value>(

@@ -98,7 +98,7 @@ final class ClientRuntime: Sendable {
         .writes([
           WriteCall(
             write: LocalWrite(id: id, mutations: mutations, localWriteTime: .now()),
-            completion: instruments.write(completion, mutationCount: mutations.count), hasCaller: completion != nil)
+            completion: instruments.write(completion, mutationCount: mutations.count))
         ])))
   }
 

@@ -56,7 +56,7 @@ extension RunningClient {
 
   // MARK: - One list
 
-  /// Lists the pending writes page by page, so that other messages are handled in between. Fails if some are not saved.
+  /// Lists the pending writes page by page, so that other messages are handled in between. Fails if some are not saved, or were lost.
   func listPendingWrites(
     _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
   ) {
@@ -65,6 +65,7 @@ extension RunningClient {
     guard unsavedCount == 0 else {
       return complete(id) { completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
     }
+    if let error = lostWrites.takeError() { return complete(id) { completion(.failure(error)) } }
     do {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)

@@ -42,7 +42,7 @@ extension RunningClient {
   /// Closes the cache so that it can be reopened. Listeners and reads of documents end with `dataLoss`; writes keep waiting for their
   /// answers, and operations that outlive the damage are begun again.
   func endForReopening(_ cause: Reopening) -> Remainder {
-    for id in engine.identifyHeldWrites() { completeWrite(id, Self.lostBatch(cause)) }
+    for id in engine.identifyHeldWrites() { writeNotSaved(id, Self.lostBatch(cause)) }
     var remainder = Remainder(
       cause: cause, handover: engine.handOver(), writes: writes, requests: takeLastingRequests(cause),
       syncListeners: syncListeners, outbox: outbox, status: status)

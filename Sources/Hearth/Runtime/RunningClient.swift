@@ -73,15 +73,19 @@ final class RunningClient {
   private var followUps: [SyncEvent] = []
 
   let configuration: ClientConfiguration
+  /// Written in OutboxReading.swift, too.
+  let lostWrites: LostWrites
 
   /// - Parameters:
   ///   - queue: The queue that calls every method.
+  ///   - lostWrites: Gets the writes that nobody hears of.
   ///   - former: The client that this one replaces, after its cache was reopened.
   init(
-    _ configuration: ClientConfiguration, on queue: DispatchQueue, continuing former: Remainder? = nil,
-    post: @escaping @Sendable (Message) -> Void
+    _ configuration: ClientConfiguration, on queue: DispatchQueue, _ lostWrites: LostWrites = LostWrites(),
+    continuing former: Remainder? = nil, post: @escaping @Sendable (Message) -> Void
   ) throws {
     self.configuration = configuration
+    self.lostWrites = lostWrites
     self.queue = queue
     self.post = post
     let user = former.map { RequestUser(name: $0.handover.user) } ?? configuration.credentials.initialUser
@@ -152,10 +156,13 @@ final class RunningClient {
     case .request(let id, let request):
       begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
-      configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
+      // A bundle whose loading has ended must not begin anew with what comes after that.
+      if requests[id] != nil {
+        configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
+      }
       taken(requests[id] != nil)
     case .bundleEnded(let id, let error):
-      run(.bundleEnded(id, error))
+      if requests[id] != nil { run(.bundleEnded(id, error)) }
     case .setIndexAutoCreation(let isEnabled):
       run(.setIndexAutoCreation(isEnabled))
     case .changeUser(let user):
@@ -173,8 +180,11 @@ final class RunningClient {
       if case .failure(let error) = result { cache.localStore.noteDamage(error) }
       run(.backgroundQueryEnded(id, result))
     case .backgroundReadingEnded(let id, let failure, let answer):
-      backgroundQueries.ended(id)
-      if let failure { cache.localStore.noteDamage(failure) }
+      let wasInterrupted = backgroundQueries.ended(id)
+      if let failure {
+        cache.localStore.noteDamage(failure)
+        if wasInterrupted, let request = requests[id] { return request.begin(self, id) }
+      }
       complete(id, answer)
     case .continueListing(let id):
       continueListing(id)
@@ -336,6 +346,12 @@ final class RunningClient {
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 
+  /// Ends a write that is not stored, as far as is known.
+  func writeNotSaved(_ id: WriteID, _ error: StatusError) {
+    if writes[id]?.hasCaller != true { lostWrites.add(1) }
+    completeWrite(id, error)
+  }
+
   func completeWrite(_ id: WriteID, _ error: StatusError?) {
     guard let write = writes.removeValue(forKey: id) else { return }
     if let receipt = write.receipt { receipt.ended(outcome(of: receipt.identity, error)) }
@@ -410,9 +426,9 @@ final class RunningClient {
 
   /// Releases the cache's folder. The client must not be used until ``resume()`` has returned.
   ///
-  /// Background queries end with an error, as they hold locks on the file of their own.
+  /// Background queries are cancelled, as they hold locks on the file of their own, and run again afterwards.
   func suspend() {
-    backgroundQueries.cancelAll()
+    backgroundQueries.cancelForSuspension()
     run(.suspend)
     endWakeUps()
     cache.suspend()
@@ -540,6 +556,7 @@ final class RunningClient {
     case .writeSaved(let id): writes[id]?.receipt?.saved()
     case .outboxChanged: readOutboxSoon()
     case .statusChanged: readStatusSoon()
+    case .writeNotSaved(let id, let error): writeNotSaved(id, error)
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
     case .requestFailed(let id, let error): if !isTakenOver(id, error) { answer(id, .failure(error)) }

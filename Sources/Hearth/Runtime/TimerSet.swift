@@ -49,7 +49,7 @@ extension TimerKind {
   var isAttempt: Bool {
     switch self {
     case .listenStreamConnectionBackoff, .writeStreamConnectionBackoff, .asyncQueueRetry: true
-    case .listenStreamIdle, .writeStreamIdle, .onlineStateTimeout, .lruGarbageCollection, .clientMetadataRefresh,
+    case .listenStreamIdle, .writeStreamIdle, .onlineStateTimeout, .ownWritesTimeout, .lruGarbageCollection, .clientMetadataRefresh,
       .conflictRetry, .indexBackfill:
       false
     }

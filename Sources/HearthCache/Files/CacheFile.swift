@@ -298,7 +298,6 @@ package enum CacheFile {
       try lock.exclusively {
         let database = try Database(.file(path: files.main), options: options.database)
         defer { database.close() }
-        if emptiesLog { try emptyLog(of: database, files) }
         try CacheSchema.migrateAll(database)
       }
       return try openChecked(files, options)
@@ -327,8 +326,9 @@ package enum CacheFile {
     let database = try Database(.file(path: files.main), options: options.database)
     do {
       try CacheSchema.checkVersions(in: database)
-      if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
+      // Also before tables are migrated: SQLite moves the log into the file when this connection is closed, and the gap is seen no more.
       if emptiesLog { try emptyLog(of: database, files) }
+      if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {

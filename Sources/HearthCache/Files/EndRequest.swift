@@ -31,17 +31,20 @@ package final class EndRequest: Sendable {
   /// Asks the clients that have the folder now. Returns at once.
   package func ask(clientsOf folder: String) {
     let files = CacheFiles(folder: folder)
-    // Without a file that can be read there is nothing that a client could hear, and none must appear.
-    // A process that is stopped in a transaction must not hold up the caller.
-    var options = Database.Options(busyTimeout: .milliseconds(100))
-    options.mustExist = true
-    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
-    defer { database.close() }
+    // Without a file there is nothing that a client could hear.
+    guard files.hasMain else { return }
     state.withLock {
       guard $0.lock == nil else { return }
       // If another one asks as well, its lock does.
       $0 = State(isMade: true, path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
     }
+    // Whoever is about to open the folder may find its log damaged, and saves what is behind the damage. Until then nobody else may write.
+    guard ClientFiles.anyIsAlive(in: folder) else { return }
+    // A process that is stopped in a transaction must not hold up the caller, and no file must appear.
+    var options = Database.Options(busyTimeout: .milliseconds(100))
+    options.mustExist = true
+    guard let database = try? Database(.file(path: files.main), options: options) else { return }
+    defer { database.close() }
     try? LocalStore.askAllToEnd(database)
     ClientFiles.wakeAll(in: folder)
   }

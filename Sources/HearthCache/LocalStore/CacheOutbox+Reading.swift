@@ -25,6 +25,14 @@ extension CacheOutbox {
     }
   }
 
+  /// The last batch of the active user up to `limit`, be it one that was set aside because it cannot be read; nil if there is none.
+  package func highestKnownBatchID(notAfter limit: BatchID) throws -> BatchID? {
+    try transactions.read("Get highest known batch id") {
+      guard let user = try transactions.user.row(of: .activeUser) else { return nil }
+      return try queue.highestKnownBatchID(user: user, notAfter: limit)
+    }
+  }
+
   /// The owner's outbox in order: at most `limit` batches behind `batchID`.
   package func batches(
     after batchID: BatchID = -1, limit: Int = .max, of owner: LocalStore.Owner = .activeUser

@@ -236,6 +236,16 @@ struct MutationQueue {
     ) { try $0.int64(at: 0) }
   }
 
+  /// The last batch up to a number among those that wait and those that cannot be read, which may come back into the queue.
+  func highestKnownBatchID(user: UserRow, notAfter limit: BatchID) throws -> BatchID? {
+    let unreadable = try database.firstRow(
+      "SELECT batch_id FROM cache_unreadable_batches WHERE user_id = ? AND batch_id <= ? ORDER BY batch_id DESC LIMIT 1",
+      .integer(user), .integer(limit)
+    ) { try $0.int64(at: 0) }
+    let waiting = try highestBatchID(user: user, notAfter: limit)
+    return [unreadable, waiting].compactMap(\.self).max()
+  }
+
   // MARK: Batches that cannot be read
 
   /// The batches of all users that cannot be read, in order. Reads all queues.

@@ -15,7 +15,7 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// The time after its begin at which a transaction ends (Firestore documentation, "Usage and limits").
   package var transactionTime = Duration.seconds(270)
 
-  /// The time after its last use at which a transaction ends (Firestore documentation, "Usage and limits").
+  /// The time after its last use at which a transaction ends (Firestore documentation, "Usage and limits"). One that waits for others is in use.
   package var transactionIdleTime = Duration.seconds(60)
 
   /// Documents and queries that one transaction reads. A read beyond them fails with INVALID_ARGUMENT.

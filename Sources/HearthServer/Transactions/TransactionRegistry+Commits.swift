@@ -94,8 +94,9 @@ extension TransactionRegistry {
   private func end(_ id: [UInt8], with result: CommitResult) {
     let now = clock.elapsedMicroseconds
     let (waiting, ended) = state.withLock { state -> ([CheckedContinuation<CommitResult, Never>], Transaction?) in
-      guard case .running(let transaction, let waiting) = state.endings[id]?.progress else { return ([], nil) }
+      guard case .running(var transaction, let waiting) = state.endings[id]?.progress else { return ([], nil) }
       if case .failure(let error) = result, Self.leavesNothing(error.code) {
+        transaction.lastUse = now
         state.endings[id] = nil
         state.transactions[id] = transaction
         state.readCount += transaction.readCount

@@ -34,7 +34,10 @@ final class TransactionRegistry: Sendable {
     /// The name under which a pessimistic one has its locks.
     var owner: LockTable.Owner
     var begin: Int64
+    /// The begin of the latest read, or the end of its wait for locks.
     var lastUse: Int64
+    /// The reads that wait for locks. A transaction that others keep waiting is not idle.
+    var waitCount = 0
     /// Fixed by the first read.
     var reads: TransactionReads?
     /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or begins anew.
@@ -54,7 +57,14 @@ final class TransactionRegistry: Sendable {
         reads?.keys.formUnion(keys)
         if let query { reads?.queries.append(query) }
       }
-      return isolation == .pessimistic ? .locked(owner) : .at(version)
+      guard isolation == .pessimistic else { return .at(version) }
+      waitCount += 1
+      return .locked(owner)
+    }
+
+    fileprivate mutating func endWait(at now: Int64) {
+      waitCount -= 1
+      lastUse = now
     }
   }
 
@@ -92,6 +102,19 @@ final class TransactionRegistry: Sendable {
     mutating func leaveAge(of transaction: Transaction, at now: Int64) {
       // An aborted one has left it already.
       if !transaction.isReadOnly, !transaction.isAborted { successions.add(transaction.owner, at: now) }
+    }
+
+    /// A read has its locks, or has failed to get them.
+    ///
+    /// - Returns: The transaction, and true for one whose commit has begun; nil for one that has ended.
+    mutating func endWait(of id: [UInt8], at now: Int64) -> (transaction: Transaction, isCommitting: Bool)? {
+      if case .running(var transaction, let waiting)? = endings[id]?.progress {
+        transaction.endWait(at: now)
+        endings[id]?.progress = .running(transaction, waiting)
+        return (transaction, true)
+      }
+      transactions[id]?.endWait(at: now)
+      return transactions[id].map { ($0, false) }
     }
   }
 
@@ -205,7 +228,7 @@ final class TransactionRegistry: Sendable {
 
   private func isExpired(_ transaction: Transaction, at now: Int64) -> Bool {
     now - transaction.begin > limits.transactionTime.microseconds
-      || now - transaction.lastUse > limits.transactionIdleTime.microseconds
+      || transaction.waitCount == 0 && now - transaction.lastUse > limits.transactionIdleTime.microseconds
   }
 
   private func unlock(_ transactions: [Transaction]) {
@@ -248,6 +271,7 @@ final class TransactionRegistry: Sendable {
       do throws(StatusError) {
         try await locks.lock(keys, query, for: owner)
       } catch {
+        _ = state.withLock { $0.endWait(of: id, at: clock.elapsedMicroseconds) }
         if error.code == .aborted {
           metrics?.transactionAborted()
           try? rollback(id)
@@ -256,8 +280,8 @@ final class TransactionRegistry: Sendable {
       }
       // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
       let (error, isEnding) = state.withLock { state -> (StatusError?, Bool) in
-        if case .running? = state.endings[id]?.progress { return (Self.closed, true) }
-        guard let transaction = state.transactions[id] else { return (Self.closed, false) }
+        let (transaction, isCommitting) = state.endWait(of: id, at: clock.elapsedMicroseconds) ?? (nil, false)
+        guard let transaction, !isCommitting else { return (Self.closed, isCommitting) }
         return (transaction.isAborted ? Self.aborted : nil, false)
       }
       if let error {
@@ -268,9 +292,9 @@ final class TransactionRegistry: Sendable {
     }
   }
 
-  /// Records a read.
-  func record(
-    _ id: [UInt8], keys: [DocumentKey] = [], query: Query? = nil, latest: SnapshotVersion
+  /// Records a read, which waits from now on if it needs locks.
+  private func record(
+    _ id: [UInt8], keys: [DocumentKey], query: Query?, latest: SnapshotVersion
   ) throws(StatusError) -> Reading {
     let now = clock.elapsedMicroseconds
     let result = state.withLock { state -> Result<Reading, StatusError> in

@@ -111,7 +111,7 @@ struct BackendLink {
       let isWaiting = awaitsResults
       return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
     case .writeStreamIdle, .writeStreamConnectionBackoff, .asyncQueueRetry, .lruGarbageCollection, .indexBackfill,
-      .clientMetadataRefresh, .conflictRetry:
+      .clientMetadataRefresh, .conflictRetry, .ownWritesTimeout:
       assertionFailure("The timer \(kind) is none of the link's.")
       return []
     }

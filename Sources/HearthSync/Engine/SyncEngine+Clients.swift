@@ -270,6 +270,7 @@ extension SyncEngine {
 
   /// Leaves the streams to another client before the process stops for a while.
   func suspend() {
+    queryRuns.noteSuspension()
     guard localStore.isShared else { return }
     membership.leaveForAWhile()
     storeAnswers()

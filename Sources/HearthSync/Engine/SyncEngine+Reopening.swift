@@ -98,7 +98,7 @@ extension SyncEngine {
     } catch {
       for id in cacheIsBeingReplaced ? held.lookUpFailed() : [] {
         log(.error, "It is not known whether a write was saved: \(error)")
-        emit(.completeWrite(id, .outcomeUnknown))
+        emit(.writeNotSaved(id, .outcomeUnknown))
       }
       throw error
     }

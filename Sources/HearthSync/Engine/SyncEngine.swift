@@ -79,7 +79,8 @@ package final class SyncEngine {
     queryRuns = QueryRuns(localStore: localStore, configuration: configuration)
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
-      limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared)
+      limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared,
+      ownWritesTimeout: configuration.onlineStateTimeout)
     if !isPrimary { link.forbid(.secondary) }
   }
 
@@ -104,6 +105,7 @@ package final class SyncEngine {
       if localStore.writeTransactionCount != writeCount { tryHeldCalls() }
       emit(sender.endSendingIfStopped(in: localStore))
       settle()
+      follow(views.boundWaitsForOwnWrites())
     }
     emit(statusWatch.endEvent(at: wallTime, isInStep: isInStep, status: status))
     assertInvariants()
@@ -264,6 +266,7 @@ package final class SyncEngine {
       lookForNews()
       follow(membership.primaryWatch.timerFired())
     case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout: follow(link.timerFired(kind))
+    case .ownWritesTimeout: follow(views.ownWritesTimerFired())
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
     case .asyncQueueRetry: retries.timerFired(now: now)

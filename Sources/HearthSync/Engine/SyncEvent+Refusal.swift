@@ -5,7 +5,7 @@ extension SyncEvent {
   var refusal: [SyncAction] {
     switch self {
     case .listen(let id, _, _): [.raiseError(id, .terminated)]
-    case .writes(let writes): writes.map { .completeWrite($0.id, .terminated) }
+    case .writes(let writes): writes.map { .writeNotSaved($0.id, .terminated) }
     case .request(let id, _): [.requestFailed(id, .terminated)]
     case .bundleBytes(let id, _), .bundleEnded(let id, _): BundleLoads.failed(id, .failed, .terminated)
     case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,

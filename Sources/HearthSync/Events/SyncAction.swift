@@ -43,7 +43,9 @@ package enum SyncAction: Equatable, Sendable {
   case outboxChanged
   /// Something in ``SyncEngine/status`` or in the outbox has changed. Only while the status is observed.
   case statusChanged
-  /// The backend accepted (`nil`) or rejected the write, or it could not be stored.
+  /// The write has ended without being stored, as far as is known.
+  case writeNotSaved(WriteID, StatusError)
+  /// The backend accepted (`nil`) or rejected the write, or what was stored of it is lost.
   case completeWrite(WriteID, StatusError?)
   /// The request has ended well, or the bundle is loaded.
   case answer(RequestID, EngineAnswer)

@@ -13,6 +13,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case writeStreamConnectionBackoff
   /// Ends the wait for the backend's first answer: the client is offline.
   case onlineStateTimeout
+  /// Ends the wait of reads for answers to writes of the user.
+  case ownWritesTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry
   /// Starts a garbage collection of the cache, or does the next step of the one that is under way.

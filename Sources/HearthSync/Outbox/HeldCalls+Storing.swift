@@ -31,7 +31,7 @@ extension HeldCalls {
     // In the log too, because a write may have no completion.
     [
       .log(.error, "A write was not saved: \(error)"),
-      .completeWrite(write.id, .storage("Failed to persist write", error)),
+      .writeNotSaved(write.id, .storage("Failed to persist write", error)),
     ]
   }
 }

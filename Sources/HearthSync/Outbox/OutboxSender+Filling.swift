@@ -100,7 +100,7 @@ extension OutboxSender {
     if isReserved(batchID) { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
     // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
-    let inherited = needsInheritedBatch ? try localStore.outbox.highestBatchID(notAfter: before) ?? 0 : nil
+    let inherited = needsInheritedBatch ? try localStore.outbox.highestKnownBatchID(notAfter: before) ?? 0 : nil
     reserve(through: reserved, inherited: inherited)
     return true
   }

@@ -32,10 +32,18 @@ struct QueryListener {
     self.awaitsFreshAnswer = awaitsFreshAnswer
   }
 
+  /// True for a read that has not been shown anything, because the backend has not answered for everything.
+  var awaitsAnswer: Bool {
+    if case .waiting = state { options.waitForSyncWhenOnline } else { false }
+  }
+
   var listensToBackend: Bool { options.source == .default }
 
   /// The view changed. Returns what the listener is to be shown, `nil` for nothing.
-  mutating func viewChanged(_ viewSnapshot: ViewSnapshot) -> ViewSnapshot? {
+  ///
+  /// - Parameter isWatched: True if somebody asks the backend for the view.
+  mutating func viewChanged(_ viewSnapshot: ViewSnapshot, isWatched: Bool = true) -> ViewSnapshot? {
+    if options.leavesOutAcknowledgements, !isWatched, viewSnapshot.onlyEndsPendingMarks { return nil }
     let snapshot =
       options.includeDocumentMetadataChanges ? viewSnapshot : viewSnapshot.withoutMetadataChanges()
     switch state {
@@ -99,5 +107,12 @@ struct QueryListener {
     if !listensToBackend { return true }
     if options.waitForSyncWhenOnline { return snapshot.isAnswered }
     return !snapshot.isFromCache || !snapshot.documents.isEmpty || snapshot.hasCachedResults
+  }
+}
+
+extension ViewSnapshot {
+  /// True if nothing has changed but that writes of some documents are not pending any more.
+  fileprivate var onlyEndsPendingMarks: Bool {
+    !changes.isEmpty && changes.allSatisfy { $0.kind == .metadata && !$0.document.hasLocalMutations }
   }
 }

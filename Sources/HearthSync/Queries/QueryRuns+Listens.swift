@@ -57,18 +57,14 @@ extension QueryRuns {
   /// A query has ended; one that nothing has a use for any more has no consequence but its indexes.
   mutating func ended(_ id: BackgroundQueryID, _ result: Result<BackgroundQueryResult, any Error>) -> [Action] {
     var actions: [Action] = []
-    if let request = removeRead(id) {
-      switch result.map(\.content) {
-      case .success(.snapshot(let snapshot)): actions.append(.emit(.answer(request, .snapshot(snapshot))))
-      case .success(.aggregation(let result)): actions.append(.emit(.answer(request, .aggregation(result))))
-      case .success(.view): assertionFailure("A view was computed for the one-time read \(request).")
-      case .failure(let error): actions.append(.emit(.requestFailed(request, .readFailed(error))))
-      }
+    if let ends = endRead(id, result) {
+      actions += ends
     } else if let listen = removeListen(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): actions += finish(listen, view)
       case .success(.snapshot), .success(.aggregation):
         assertionFailure("Target \(listen.targetID) got the answer to a read.")
+      case .failure where listen.isOutdated: actions += finish(listen, nil)
       case .failure(let error):
         actions.append(.release(listen.targetID))
         actions += listen.listeners.map { .emit(.raiseError($0.id, .listenFailed(error))) }
@@ -81,9 +77,10 @@ extension QueryRuns {
     return actions
   }
 
-  private mutating func finish(_ listen: BackgroundListen, _ view: InitialViewState) -> [Action] {
+  /// - Parameter view: Nil if it could not be computed.
+  private mutating func finish(_ listen: BackgroundListen, _ view: InitialViewState?) -> [Action] {
     var actions: [Action] = []
-    var view: InitialViewState? = view
+    var view = view
     if listen.isOutdated || view?.update(listen.changes) != true {
       if let again = restart(listen, &actions) { return actions + [again] }
       view = nil

@@ -14,7 +14,7 @@ extension QueryRuns {
       // What is known of a result with a limit depends on its documents.
       let computed = query.limit == nil ? aggregations : []
       if let big = makeBackgroundQuery(aggregated, computed, wantsConfirmedKeys: false, &actions) {
-        return actions + [start(id, big, as: .aggregate(aggregations, knowledge))]
+        return actions + [start(id, query, aggregations, big, as: .aggregate(aggregations, knowledge))]
       }
       let result: AggregateResult
       let execution: QueryExecution
@@ -39,7 +39,7 @@ extension QueryRuns {
       // Before the query runs: its result must not be older than what is said of it.
       let knowledge = try knowledge(of: query)
       if let big = makeBackgroundQuery(query, wantsConfirmedKeys: false, &actions) {
-        return actions + [start(id, big, as: .read(knowledge))]
+        return actions + [start(id, query, [], big, as: .read(knowledge))]
       }
       let result = try localStore.read(query)
       let snapshot = ViewSnapshot(query: query, cachedResult: result.documents, knowledge)

@@ -14,7 +14,18 @@ struct BackgroundListen {
   var changes: DocumentMap = [:]
   /// The backend, or a bundle, has changed which documents it confirms for the target.
   var targetHasChanged = false
-  /// Changes were missed, so that the result cannot be brought up to date.
+  /// Changes were missed, so that the result cannot be brought up to date, or the process was suspended, which ends its query.
+  var isOutdated = false
+}
+
+/// A one-time read that is being computed in the background.
+private struct BackgroundRead {
+  let request: RequestID
+  let query: Query
+  /// Empty for a read of documents.
+  let aggregations: [Aggregation]
+  let connections: Int
+  /// The process was suspended, which ends the query.
   var isOutdated = false
 }
 
@@ -31,6 +42,7 @@ struct BackgroundListen {
 /// | its documents change | - | are noted |
 /// | its query ends with a result | is answered | begins with the result and what was noted; a result in which documents may be missing is computed again |
 /// | its query fails | fails | fails |
+/// | its query fails after the process was suspended | is begun again | is computed again |
 /// | its last listener leaves, or its target is refused | - | is cancelled |
 struct QueryRuns {
   enum Action {
@@ -50,7 +62,7 @@ struct QueryRuns {
   let localStore: LocalStore
   private let limits: BackgroundQueryLimits?
   private var listens: [BackgroundQueryID: BackgroundListen] = [:]
-  private var reads: [BackgroundQueryID: (request: RequestID, connections: Int)] = [:]
+  private var reads: [BackgroundQueryID: BackgroundRead] = [:]
   private var lastID = 0
 
   init(localStore: LocalStore, configuration: SyncConfiguration) {
@@ -90,16 +102,38 @@ struct QueryRuns {
   // MARK: - Reads
 
   /// Runs the query of a read in the background.
+  ///
+  /// - Parameters:
+  ///   - query: The query of the request.
+  ///   - aggregations: Those of the request; empty for a read of documents.
   mutating func start(
-    _ request: RequestID, _ backgroundQuery: BackgroundQuery, as purpose: BackgroundQueryJob.Purpose
+    _ request: RequestID, _ query: Query, _ aggregations: [Aggregation], _ backgroundQuery: BackgroundQuery,
+    as purpose: BackgroundQueryJob.Purpose
   ) -> Action {
     let id = nextID()
-    reads[id] = (request, backgroundQuery.connectionCount)
+    reads[id] = BackgroundRead(
+      request: request, query: query, aggregations: aggregations, connections: backgroundQuery.connectionCount)
     return .emit(.runBackgroundQuery(BackgroundQueryJob(id: id, backgroundQuery: backgroundQuery, purpose: purpose)))
   }
 
-  mutating func removeRead(_ id: BackgroundQueryID) -> RequestID? {
-    reads.removeValue(forKey: id)?.request
+  /// The query of a read has ended.
+  ///
+  /// - Returns: Nil if it is not known.
+  mutating func endRead(
+    _ id: BackgroundQueryID, _ result: Result<BackgroundQueryResult, any Error>
+  ) -> [Action]? {
+    guard let read = reads.removeValue(forKey: id) else { return nil }
+    switch result.map(\.content) {
+    case .success(.snapshot(let snapshot)): return [.emit(.answer(read.request, .snapshot(snapshot)))]
+    case .success(.aggregation(let result)): return [.emit(.answer(read.request, .aggregation(result)))]
+    case .success(.view):
+      assertionFailure("A view was computed for the one-time read \(read.request).")
+      return []
+    case .failure where read.isOutdated:
+      guard !read.aggregations.isEmpty else { return readQuery(read.request, read.query) }
+      return readAggregation(read.request, read.query, read.aggregations)
+    case .failure(let error): return [.emit(.requestFailed(read.request, .readFailed(error)))]
+    }
   }
 
   // MARK: - Listens
@@ -190,6 +224,12 @@ struct QueryRuns {
     for (id, listen) in listens where isConcerned(listen.targetID) {
       listens[id]?.targetHasChanged = true
     }
+  }
+
+  /// The process is suspended, and holds no file open then. Queries that fail because of it are run again.
+  mutating func noteSuspension() {
+    noteGap()
+    for id in reads.keys { reads[id]?.isOutdated = true }
   }
 
   /// Takes note that other clients have made changes of which nothing is known.

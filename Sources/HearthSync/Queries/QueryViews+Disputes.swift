@@ -33,7 +33,9 @@ extension QueryViews {
 
   /// Takes note of the documents that ``keysOfPossibleGap(of:)`` names; nil if they could not be read. This raises nothing.
   mutating func noteOwnWrites(_ written: [DocumentKey: WrittenDocument]?, of query: Query) {
-    if let id = queries.id(of: query) { queries.update(id) { $0.view.noteOwnWrites(written) } }
+    guard let id = queries.id(of: query) else { return }
+    queries.update(id) { $0.view.noteOwnWrites(written) }
+    ownWriteWaits.noteGap()
   }
 
   /// Finds out which documents in limbo are in dispute, and where writes of the user have left a gap in a full limit, and brings the round of
@@ -55,6 +57,7 @@ extension QueryViews {
         query.view.noteFound(found)
         // Nobody waits for a view that is kept for others: they look for writes of their own.
         guard !query.listeners.isEmpty, let keys = query.view.keysOfPossibleGap else { return }
+        ownWriteWaits.noteGap()
         do {
           query.view.noteOwnWrites(try localDocuments(keys))
         } catch {

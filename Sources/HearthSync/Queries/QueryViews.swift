@@ -13,6 +13,7 @@ internal import HearthStore
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
+/// | `ownWriteWaits` | what finds out whether a view has a gap, ``boundWaitsForOwnWrites()``, ``ownWritesTimerFired()`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
 /// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
@@ -44,6 +45,7 @@ struct QueryViews {
   var queries = QueryTable()
   var limbo: LimboResolutions
   var freshReads = FreshReads()
+  var ownWriteWaits: OwnWriteWaits
   /// The targets that other clients use; true if they want the backend to be asked for it. Empty at a secondary client.
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
@@ -58,7 +60,9 @@ struct QueryViews {
   /// - Parameters:
   ///   - limboLimit: The number of documents that are looked up at a time.
   ///   - resolvesLimbo: False at a client that has no streams.
-  init(limboLimit: Int, resolvesLimbo: Bool = true) {
+  ///   - ownWritesTimeout: The time that a read waits for answers to writes of the user.
+  init(limboLimit: Int, resolvesLimbo: Bool = true, ownWritesTimeout: Duration = .seconds(10)) {
+    ownWriteWaits = OwnWriteWaits(timeout: ownWritesTimeout)
     limbo = LimboResolutions(limit: limboLimit)
     self.resolvesLimbo = resolvesLimbo
   }
@@ -170,6 +174,7 @@ struct QueryViews {
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
     queries.add(listener, to: queryID)
+    if queries[queryID]?.view.awaitsOnlyOwnWrites == true { ownWriteWaits.noteGap() }
     if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
     // What was found out for the new one may be what others wait for.
     let hasChanged = queries[queryID].map { $0.view.isAnswered != $0.wasAnswered } ?? false
@@ -375,7 +380,8 @@ extension QueryViews {
       queries.update(id) { query in
         query.wasAnswered = viewSnapshot.isAnswered
         for index in query.listeners.indices {
-          guard let snapshot = query.listeners[index].viewChanged(viewSnapshot) else { continue }
+          let isWatched = query.view.watcher != .nobody
+          guard let snapshot = query.listeners[index].viewChanged(viewSnapshot, isWatched: isWatched) else { continue }
           actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
         }
       }

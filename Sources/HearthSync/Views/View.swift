@@ -20,8 +20,6 @@ struct View {
     fileprivate var documents: DocumentSet?
     /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made.
     fileprivate(set) var heldBack: [DocumentKey: SnapshotVersion]
-    /// Documents whose acknowledgement the view takes over without a snapshot of its own.
-    fileprivate var settled: [DocumentKey: Document] = [:]
     /// The cache may hold documents that now belong into the limit: run the query and compute again.
     fileprivate(set) var needsRefill: Bool
   }
@@ -115,6 +113,9 @@ struct View {
 
   /// True if the backend has answered for everything in the view: it agrees, or disagrees for good, and the user's own writes have left no gap.
   var isAnswered: Bool { agreement != .open && awaitsOwnWrites == false }
+
+  /// True if nothing but a gap that the user's own writes may have left keeps it from being answered.
+  var awaitsOnlyOwnWrites: Bool { agreement != .open && awaitsOwnWrites != false }
 
   /// The agreement of the target with the backend, which concerns all clients: a gap that the writes of one user have made is no part of it.
   var agreement: TargetAgreement {
@@ -269,15 +270,17 @@ struct View {
       let old = before[key]
       let new = query.matches(document) ? document : nil
       guard let kind = changeKind(from: old, to: new) else {
-        if let old, let new { result.noteUnraised(old, new, waitsForBackend: watcher != .nobody) }
+        // The watch stream is to bring the outcome of an acknowledged write.
+        if watcher != .nobody, let old, old.hasLocalMutations, let new, new.hasCommittedMutations {
+          result.heldBack[key] = new.version
+        }
         continue
       }
       result.heldBack[key] = nil
-      result.settled[key] = nil
       if let new {
         result.changeSet.track(kind, new)
         inserted.append(new)
-        if showsPendingWrite(new, isUnchanged: kind == .metadata) {
+        if showsPendingWrite(new) {
           result.mutatedKeys.insert(key)
         } else {
           result.mutatedKeys.remove(key)
@@ -320,19 +323,16 @@ struct View {
       let isOverdue = hasPassed || released.contains(old.key) || watcher == .nobody
       return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
-    return mutatedKeys.contains(old.key) == showsPendingWrite(new, isUnchanged: true) ? nil : .metadata
+    return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
   }
 
   /// A committed write counts as pending only while the view has shown it as a local one and waits for the backend to send it: a view
   /// that starts after the acknowledgement never saw it pending.
   ///
-  /// A view that nobody watches shows the acknowledgement at once. Only for a document of a collection's former result, where nothing else
-  /// than the mark would change, it raises no snapshot for it (listen_source_spec_test.json, "Newer docs from bundles should raise snapshot
-  /// only when Watch catches up with acknowledged writes"): the next snapshot has it (``Changes/settled``).
-  private func showsPendingWrite(_ document: Document, isUnchanged: Bool) -> Bool {
+  /// A view that nobody watches shows the acknowledgement at once (see ``ListenOptions/leavesOutAcknowledgements``).
+  private func showsPendingWrite(_ document: Document) -> Bool {
     if document.hasLocalMutations { return true }
-    guard document.hasCommittedMutations, mutatedKeys.contains(document.key) else { return false }
-    return watcher != .nobody || documentKey == nil && isUnchanged && confirmedKeys.contains(document.key)
+    return document.hasCommittedMutations && mutatedKeys.contains(document.key) && watcher != .nobody
   }
 
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
@@ -347,7 +347,6 @@ struct View {
       documents.remove(outside.key)
       result.mutatedKeys.remove(outside.key)
       result.heldBack[outside.key] = nil
-      result.settled[outside.key] = nil
       result.changeSet.track(.removed, outside)
     }
   }
@@ -371,7 +370,6 @@ struct View {
   ) -> Outcome {
     let old = documents.documents
     let carriedOut = changes.changeSet.apply(to: &documents, query: query)
-    for document in changes.settled.values where documents.contains(document.key) { documents.insert(document) }
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     released = []
@@ -501,21 +499,5 @@ struct View {
     guard !confirmedKeys.contains(key), let document = documents[key] else { return false }
     // One that is held back stays in limbo once it is.
     return !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key))
-  }
-}
-
-extension View.Changes {
-  /// Takes note of a document of the result whose change raises no snapshot.
-  ///
-  /// - Parameter waitsForBackend: True if the watch stream is to bring the outcome of an acknowledged write.
-  fileprivate mutating func noteUnraised(_ old: Document, _ new: Document, waitsForBackend: Bool) {
-    guard new.hasCommittedMutations else { return }
-    if !waitsForBackend {
-      heldBack[new.key] = nil
-      mutatedKeys.remove(new.key)
-      settled[new.key] = new
-    } else if old.hasLocalMutations {
-      heldBack[new.key] = new.version
-    }
   }
 }

@@ -87,9 +87,10 @@ struct DamagedLogStatesTests {
     }
   }
 
-  @Test("a batch that may have been sent does not count as one that was not", arguments: 0...1)
-  func sentMark(changesBefore: Int) throws {
+  @Test("a batch that may have been sent does not count as one that was not", arguments: 0...1, [false, true])
+  func sentMark(changesBefore: Int, isMigrated: Bool) throws {
     let cache = try TestCache(.file)
+    if isMigrated { try makeTablesOfReleaseBefore(cache.database) }
     try write("rooms/1", in: cache.store)
     // Of the mark itself, or of the frame before it.
     let place = try logBytes(cache)
@@ -186,12 +187,15 @@ struct DamagedLogStatesTests {
     }
   }
 
+  private func makeTablesOfReleaseBefore(_ database: Database) throws {
+    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
+    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
+  }
+
   @Test("tables are migrated only when the log behind a gap is empty")
   func migratedWhileRead() throws {
     let cache = try TestCache(.file)
-    // The tables of the release before.
-    try cache.database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
-    try cache.database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
+    try makeTablesOfReleaseBefore(cache.database)
     try write("rooms/1", in: cache.store)
     let place = try logBytes(cache)
     try change(cache, times: 4)

@@ -79,6 +79,23 @@ struct DamagedLogTests {
     }
   }
 
+  @Test("a process that wants the cache for itself does not write into a damaged log that another one is about to save")
+  func askedForWhileOpening() throws {
+    var files = try filesOfKilledClient()
+    files.flipBit(at: Self.start(ofFrame: files.commits[0]) + Self.frameHeaderBytes + 4000)
+    try put(files)
+    let opening = try FolderLock(folder: folder.path)
+    let request = EndRequest()
+    request.ask(clientsOf: folder.path)
+    request.withdraw()
+    opening.release()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName + "-wal"))) == files.log)
+    let (cache, store) = try open()
+    defer { cache.close() }
+    #expect(cache.recovery != nil)
+    #expect(try store.pendingBatches().map(\.batchID) == Array(1...Self.writeCount))
+  }
+
   @Test("what a client leaves that is killed during a commit is no damage", arguments: [true, false])
   func killedDuringCommit(isCutOff: Bool) throws {
     var files = try filesOfKilledClient()

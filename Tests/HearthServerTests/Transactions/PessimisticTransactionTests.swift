@@ -246,6 +246,30 @@ struct PessimisticTransactionTests {
     #expect(await commit(fixture, [.set(key("c/a"), [:])], transaction).value == .invalidArgument)
   }
 
+  @Test("a transaction that waits for others is not idle, and from then on has all of its time", arguments: [true, false])
+  func waitIsNotIdle(isIdleAfterwards: Bool) async throws {
+    var limits = DatabaseLimits()
+    limits.transactionIdleTime = .seconds(10)
+    let fixture = try StorageFixture(limits: limits)
+    let (first, second) = (try begin(fixture), try begin(fixture))
+    try await read(fixture, ["c/a"], in: first)
+    let write = commit(fixture, [.set(key("c/a"), ["n": 1.value])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    let reading = Task { try await read(fixture, ["c/a"], in: second) }
+    try await waitUntil { fixture.storage.locks.ticketCount == 2 }
+    for _ in 0..<2 {
+      fixture.clock.advance(seconds: 6)
+      try await read(fixture, ["c/b"], in: first)
+    }
+    #expect(await commit(fixture, [], first).value == nil)
+    #expect(await write.value == nil)
+    try await reading.value
+    fixture.clock.advance(seconds: isIdleAfterwards ? 11 : 9)
+    let outcome = await commit(fixture, [.set(key("c/a"), ["n": 2.value])], second).value
+    #expect(outcome == (isIdleAfterwards ? .invalidArgument : nil))
+    #expect(try await number(fixture, "c/a") == (isIdleAfterwards ? 1 : 2).value)
+  }
+
   @Test("a cancelled write that waits is not carried out, and those behind it go on")
   func cancellation() async throws {
     let fixture = try StorageFixture()

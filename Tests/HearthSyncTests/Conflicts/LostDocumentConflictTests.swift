@@ -72,8 +72,8 @@ struct LostDocumentConflictTests {
   /// The rows of bases say of the writes behind the first one what they were made for, if a conflict has changed the first one since.
   @Test(
     "are compared with what an earlier write has become by a conflict, also if what they were made for was lost",
-    arguments: [false, true])
-  func lostBases(isWrittenTo: Bool) throws {
+    arguments: [(isRefused: true, isWrittenTo: false), (isRefused: false, isWrittenTo: true)])
+  func lostBases(isRefused: Bool, isWrittenTo: Bool) throws {
     let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))
     let client = try TestClient(durable: true, conflictRules: ConflictRules([rule]))
     let theirs = try room(["y": .integer(9)], at: 8)
@@ -91,6 +91,8 @@ struct LostDocumentConflictTests {
       client.write(.patch(key("rooms/a"), ["w": .integer(1)], mask: FieldMask([field("w")])))
     }
     client.setNetwork(isEnabled: true)
+    // The first write is compared once more, with the row lost that was kept for the second.
+    if isRefused { try client.refuseWrite(.failedPrecondition) }
     resolve(client, theirs, both)
     try client.commit(at: 10)
     let remote = try room(["x": .integer(1), "y": .integer(9)], at: 10)

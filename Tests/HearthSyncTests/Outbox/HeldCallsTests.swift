@@ -75,7 +75,7 @@ struct HeldCallsTests {
     #expect(throws: failure) { try held.store([write(1)], of: nil, keepsFormer: false, in: cache.store) }
     #expect(held.groupFailed(failure, now: .zero, in: cache.store) == .giveUp(write(1)) && held.isEmpty)
     let refusal = HeldCalls.failed(write(1), failure)
-    guard refusal.count == 2, case .completeWrite(WriteID(rawValue: 1), .some) = refusal[1] else {
+    guard refusal.count == 2, case .writeNotSaved(WriteID(rawValue: 1), _) = refusal[1] else {
       throw TestFailure("the caller is not told: \(refusal)")
     }
   }

@@ -251,6 +251,27 @@ struct SentAgainTests {
     #expect(client.takeTold().contains("request \(request.rawValue): FAILED_PRECONDITION"))
   }
 
+  @Test("stays one that may have been sent while it cannot be read, and those before it are sent")
+  func markStaysOverUnreadable() throws {
+    let client = try TestClient(durable: true)
+    client.setNetwork(isEnabled: false)
+    for name in ["a", "b", "c"] { client.write(set("halls/\(name)")) }
+    try client.execute(
+      "INSERT OR REPLACE INTO cache_sent_marks (user_id, through) SELECT user_id, 3 FROM cache_users")
+    try client.execute("CREATE TABLE before AS SELECT batch FROM cache_mutation_batches WHERE batch_id = 3")
+    try client.execute("UPDATE cache_mutation_batches SET batch = x'FF' WHERE batch_id = 3")
+    try client.restart()
+    try client.commit(at: 10)
+    try client.commit(at: 11)
+    client.setNetwork(isEnabled: false)
+    try client.execute("UPDATE cache_unreadable_batches SET batch = (SELECT batch FROM before)")
+    try client.restart()
+    client.setNetwork(isEnabled: false)
+    #expect(try client.engine.localStore.pendingBatches().map(\.batchID) == [3])
+    let request = client.request(.withdraw(3, evenIfSent: false))
+    #expect(client.takeTold().contains("request \(request.rawValue): FAILED_PRECONDITION"))
+  }
+
   @Test("is none if it was written after all others, and the mark goes back behind it")
   func markGoesBack() throws {
     let client = try TestClient(durable: true)

@@ -135,4 +135,31 @@ struct QueryRunsTests {
     try job(failing).close()
     runs.assertInvariants { _ in false }
   }
+
+  @Test("what fails because the process was suspended is run again; another failure ends it")
+  func suspension() throws {
+    var runs = makeRuns()
+    let failure = Result<BackgroundQueryResult, any Error>.failure(StoreError(kind: .unavailable, message: "closed"))
+    let started = [
+      runs.listen(first, to: rooms, ListenOptions()), runs.readQuery(RequestID(rawValue: 1), rooms),
+      runs.readAggregation(RequestID(rawValue: 2), rooms, [count]),
+    ]
+    runs.noteSuspension()
+    var again: [[QueryRuns.Action]] = []
+    for actions in started {
+      try job(actions).close()
+      again.append(runs.ended(try job(actions).id, failure))
+    }
+    #expect(again.map(brief) == [["run 4", "follow others"], ["run 5", "follow others"], ["run 6", "follow others"]])
+    let target = try #require(runs.targets.first)
+    #expect(
+      brief(runs.ended(try job(again[0]).id, run(try job(again[0])))) == [
+        "begin 1: 10", "release \(target)", "follow others", "indexes",
+      ])
+    #expect(
+      brief(runs.ended(try job(again[1]).id, run(try job(again[1])))) == ["answer 1: 10", "follow others", "indexes"])
+    try job(again[2]).close()
+    #expect(brief(runs.ended(try job(again[2]).id, failure)) == ["fail 2: UNAVAILABLE", "follow others"])
+    runs.assertInvariants { _ in false }
+  }
 }

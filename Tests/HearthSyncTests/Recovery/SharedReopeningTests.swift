@@ -145,6 +145,7 @@ struct SharedReopeningTests {
     let ends = second.engine.handle(.start, now: .zero).compactMap { action -> String? in
       switch action {
       case .writeSaved(let id): "\(id.rawValue) saved"
+      case .writeNotSaved(let id, let error): "\(id.rawValue) not saved: \(error.message)"
       case .completeWrite(let id, let error): "\(id.rawValue) \(error?.message ?? "committed")"
       default: nil
       }

@@ -132,6 +132,37 @@ struct OwnWriteInLimitTests {
     #expect(client.snapshots[read]?.map(\.ids) == [["2", "3"]])
   }
 
+  @Test("a read gets what the cache has if the write is not answered in time, each in its own", arguments: [false, true])
+  func unansweredWrite(isFresh: Bool) throws {
+    let client = try client([1, 2])
+    var options = ListenOptions.get
+    options.needsFreshAnswer = isFresh
+    func read() throws -> ListenerID {
+      let others = Set(client.watched.keys)
+      let read = client.listen(Self.first, options)
+      for target in client.watched.keys where !others.contains(target) { try client.fill(target, [], at: 20) }
+      return read
+    }
+    let listener = client.listen(Self.first)
+    try client.fill(4, [room(1), room(2)], at: 20)
+    client.write(Self.removal)
+    let first = try read()
+    #expect(client.snapshots[first] == nil)
+    let timer = try #require(client.timers[.ownWritesTimeout])
+    #expect(timer == .seconds(10))
+    let second = try read()
+    try client.fire(.ownWritesTimeout)
+    #expect(client.snapshots[first]?.map(\.summary) == ["cache [2] +2"])
+    #expect(client.snapshots[second] == nil, "it has begun later")
+    try client.fire(.ownWritesTimeout)
+    #expect(client.snapshots[second]?.map(\.ids) == [["2"]])
+    #expect(client.timers[.ownWritesTimeout] == nil)
+    try commit(Self.removal, client)
+    #expect(client.snapshots[listener]?.last?.summary == "server [2 3] +3")
+    let last = client.listen(Self.first, .get)
+    #expect(client.snapshots[last]?.map(\.ids) == [["2", "3"]])
+  }
+
   @Test("without a gap, and without writes, the cache is not asked again")
   func cost() throws {
     let client = try client([1, 2])

@@ -8,7 +8,11 @@ import Testing
 @Suite("Bundles", .timeLimit(.minutes(1)))
 struct BundleTests {
   private func bundle(of db: Firestore, documents count: Int, isBroken: Bool = false) -> Data {
-    let root = db.databaseID.documentsName
+    Self.bundle(in: db.databaseID, documents: count, isBroken: isBroken)
+  }
+
+  static func bundle(in databaseID: DatabaseID, documents count: Int, isBroken: Bool = false) -> Data {
+    let root = databaseID.documentsName
     var body = ""
     func add(_ element: String) { body += "\(element.utf8.count)\(element)" }
     add(
@@ -110,6 +114,24 @@ struct BundleTests {
     #expect(told.allSatisfy { $0.totalDocuments == 4 })
     #expect(told.last?.bytesLoaded == told.last?.totalBytes)
     try await db.terminate()
+  }
+
+  @Test("a bundle whose loading is ended by the end of the client tells how far it came")
+  func progressBeforeEnd() async throws {
+    let folder = try TemporaryFolder()
+    let configuration = try SuspensionTests.configuration(folder.url)
+    let client = ClientRuntime(configuration)
+    let (progress, ends) = (Recorder<BundleProgress>(), Recorder<NSError?>())
+    let observer = BundleObserver(progress: { progress.record($0) }, completion: { ends.record($0) })
+    let id = client.beginBundle(observer)
+    let data = Self.bundle(in: configuration.databaseID, documents: 3)
+    client.addToBundle(id, [UInt8](data.dropLast(10))) { _ in }
+    let last = try await progress.next { $0.documentsLoaded == 2 }
+    await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
+    #expect(try await ends.next()?.code == FirestoreErrorCode.cancelled.rawValue)
+    var failed = last
+    failed.state = .failed
+    #expect(progress.events.last == failed)
   }
 
   @Test("a bundle that is none gives an error, and leaves the cache as it was")

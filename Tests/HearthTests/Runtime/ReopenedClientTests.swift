@@ -70,4 +70,33 @@ struct ReopenedClientTests {
       _ = next.stop {}
     }
   }
+
+  @Test("nothing is stored of a bundle whose loading the damage has ended, whatever of it comes later")
+  func bundleAfterDamage() throws {
+    let configuration = try SuspensionTests.configuration(folder.url)
+    let loop = DispatchQueue(label: "loop")
+    let bytes = [UInt8](BundleTests.bundle(in: configuration.databaseID, documents: 3))
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop) { _ in }
+      client.start()
+      let ends = Recorder<NSError?>()
+      let observer = BundleObserver(progress: { _ in }, completion: { ends.record($0) })
+      client.handle(.request(RequestID(rawValue: 1), .loadBundle(observer)))
+      client.cache.localStore.database.injectFailure = {
+        if case .statement = $0 { StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11) } else { nil }
+      }
+      client.handle(.request(RequestID(rawValue: 2), .engine(.waitForPendingWrites) { _ in }))
+      client.cache.localStore.database.injectFailure = nil
+      let cause = try #require(client.reopening)
+      let next = try RunningClient(configuration, on: loop, continuing: client.endForReopening(cause)) { _ in }
+      next.start()
+      #expect(ends.events.map { $0?.code } == [FirestoreErrorCode.dataLoss.rawValue])
+      let wantsMore = Recorder<Bool>()
+      next.handle(.bundleBytes(RequestID(rawValue: 1), bytes) { wantsMore.record($0) })
+      next.handle(.bundleEnded(RequestID(rawValue: 1), nil))
+      #expect(wantsMore.events == [false] && ends.events.count == 1)
+      #expect(try next.cache.localStore.sizes().collections.isEmpty)
+      _ = next.stop {}
+    }
+  }
 }

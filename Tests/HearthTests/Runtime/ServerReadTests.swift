@@ -18,6 +18,25 @@ struct ServerReadTests {
     }
   }
 
+  @Test("a listener to the cache of what was read before is told of an acknowledgement at once")
+  func acknowledgementAfterRead() async throws {
+    try await run { db, _ in
+      let users = db.collection("users")
+      for query in [users, users.order(by: "n").limit(to: 1), db.collectionGroup("users").limit(to: 2)] as [Query] {
+        #expect(try await query.getDocuments().count == 1)
+        let (events, registration) = query.record(includeMetadataChanges: true, source: .cache)
+        _ = try await events.next()
+        try await db.document("users/u").updateData(["n": FieldValue.increment(1.0)])
+        let isPending = try await events.next().get().metadata.hasPendingWrites
+        #expect(isPending)
+        let told = try await events.next().get()
+        #expect(!told.metadata.hasPendingWrites && told.documents.allSatisfy { !$0.metadata.hasPendingWrites })
+        #expect(try await !query.getDocuments(source: .cache).metadata.hasPendingWrites)
+        registration.remove()
+      }
+    }
+  }
+
   @Test("a read beside an open listener has what was written before it began")
   func openListeners() async throws {
     try await run { db, other in

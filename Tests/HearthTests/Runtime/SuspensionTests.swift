@@ -75,6 +75,35 @@ struct SuspensionTests {
     await stop()
   }
 
+  @Test("runs the queries and readings again that had to give the file back")
+  func backgroundReadings() async throws {
+    var configuration = try Self.configuration(folder.url.appendingPathComponent("other"))
+    configuration.backgroundQueryLimits = BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1)
+    let queue = DispatchQueue(label: "background")
+    configuration.backgroundQueue = queue
+    let client = ClientRuntime(configuration)
+    client.setNetworkEnabled(false) { _ in }
+    client.write([.set(try DocumentKey(parsing: "a/b"), [:])], nil)
+    let query = HearthModel.Query(path: try ResourcePath(parsing: "a"))
+    let (snapshots, reads, sizes) = (Recorder<Int?>(), Recorder<Int?>(), Recorder<Int64?>())
+    queue.suspend()
+    let handle = client.listen(query, options: ListenOptions(), on: nil) { event in
+      snapshots.record((try? event.get())?.documents.count)
+    }
+    client.readQuery(query) { reads.record((try? $0.get())?.documents.count) }
+    client.measureCache { sizes.record((try? $0.get())?.fileBytes) }
+    await suspend(client)
+    queue.resume()
+    queue.sync {}
+    #expect(snapshots.events.isEmpty && reads.events.isEmpty && sizes.events.isEmpty)
+    client.post(.resume)
+    #expect(try await snapshots.next() == 1)
+    #expect(try await reads.next() == 1)
+    #expect(try #require(try await sizes.next()) > 0)
+    handle.remove()
+    await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
+  }
+
   @Test("ends its listeners when another process had the folder, and starts anew at the next call")
   func takenByAnother() async throws {
     try write("a/before")

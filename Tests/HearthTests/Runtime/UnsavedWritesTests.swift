@@ -257,8 +257,48 @@ struct UnsavedWritesTests {
     #expect(await code { _ = try await count(client) } == .failedPrecondition)
     try await stop(owner)
     client.write([.set(try DocumentKey(parsing: "a/saved"), [:])], nil)
-    #expect(try await pendingWrites(client).flatMap(\.keys).map(\.canonicalString) == ["a/saved"])
     let error = await thrown { try await stop(client) }
     #expect(error?.localizedDescription.contains("1 write is not saved") == true)
+    let next = try await self.client()
+    #expect(try await pendingWrites(next).flatMap(\.keys).map(\.canonicalString) == ["a/saved"])
+    try await stop(next)
+  }
+
+  @Test("those without a completion that the cache refuses are counted until they are reported", arguments: [false, true])
+  func refusedByCache(areHeld: Bool) throws {
+    var configuration = try SuspensionTests.configuration(folder.url, .shared)
+    configuration.busyTimeout = .milliseconds(20)
+    let (loop, lost) = (DispatchQueue(label: "loop"), LostWrites())
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop, lost) { _ in }
+      client.start()
+      client.handle(.request(RequestID(rawValue: 1), .networkSwitch(isEnabled: false) { _ in }))
+      func write(_ number: Int, _ completion: WriteCompletion? = nil) throws {
+        let mutation = Mutation.set(try DocumentKey(parsing: "a/\(number)"), [:])
+        let write = LocalWrite(id: WriteID(rawValue: number), mutations: [mutation], localWriteTime: .epoch)
+        client.handle(.writes([WriteCall(write: write, completion: completion)]))
+      }
+      try write(1)
+      let other = areHeld ? try holdFile() : nil
+      if areHeld { try write(2) }
+      #expect(client.engine.heldWriteCount == (areHeld ? 1 : 0))
+      try other?.execute("ROLLBACK")
+      other?.close()
+      client.cache.localStore.database.injectFailure = {
+        $0 == .commit ? StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13) : nil
+      }
+      if !areHeld { try write(2) }
+      let (heard, lists) = (Recorder<NSError?>(), Recorder<Result<OutboxContents, NSError>>())
+      try write(3, WriteCompletion(finish: { heard.record($0) }, abandon: { _ in }))
+      #expect(heard.events.count == 1 && heard.events[0] != nil)
+      client.cache.localStore.database.injectFailure = nil
+      #expect(client.engine.heldWriteCount == 0 && client.reopening == nil)
+
+      client.handle(.request(RequestID(rawValue: 2), .pendingWrites { lists.record($0) }))
+      let failures = lists.events.map { if case .failure(let error) = $0 { error.localizedDescription } else { "" } }
+      #expect(failures.count == 1 && failures[0].contains("1 write is not saved"))
+      #expect(lost.takeError() == nil)
+      _ = client.stop {}
+    }
   }
 }

@@ -24,7 +24,10 @@ extension ListHistory {
     try await client.end()
   }
 
-  private func record(_ plan: ListPlan, by client: any ListClient, isKilled: Bool) async throws {
+  @discardableResult
+  func record(
+    _ plan: ListPlan, by client: any ListClient, isKilled: Bool
+  ) async throws -> ListTransaction.Outcome {
     let began = event()
     let answer = try await client.perform(plan, isKilled: isKilled)
     var reads = answer.reads
@@ -43,5 +46,6 @@ extension ListHistory {
     add(
       ListTransaction(
         client: client.name, began: began, ended: event(), outcome: outcome, reads: reads, appends: appends))
+    return outcome
   }
 }

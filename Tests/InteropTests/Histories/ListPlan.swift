@@ -92,6 +92,13 @@ actor ListPlanner {
     return plan
   }
 
+  /// A commit without a transaction that writes each list of an epoch.
+  func writingAll(of epoch: Int) -> ListPlan {
+    var plan = ListPlan(epoch: epoch)
+    for list in 0..<ListPlan.listsPerEpoch { append(to: ListPlan.list(list, epoch: epoch), isBlind: true, in: &plan) }
+    return plan
+  }
+
   private func append(to list: String?, isBlind: Bool = false, in plan: inout ListPlan) {
     guard let list else { return }
     lastNumber += 1

@@ -65,6 +65,11 @@ actor RawListClient: ListClient {
     return .failed
   }
 
+  /// Reads lists as they are, without a transaction.
+  func read(_ lists: [String]) async throws -> [String: [Int]] {
+    try await get(lists) { _ in }
+  }
+
   private func attempt(_ plan: ListPlan, isKilled: Bool) async throws -> ListAnswer {
     if plan.isBlind {
       try await commit(plan, [:], Data(), isKilled: isKilled)

@@ -108,6 +108,12 @@ package final class EngineDriver {
 
   // MARK: - Actions
 
+  private func end(_ write: WriteID, _ error: StatusError?) {
+    let index = openWrites.firstIndex(of: write)
+    if let index { openWrites.remove(at: index) }
+    delegate.completed(write, error, wasOpen: index != nil)
+  }
+
   private func carryOut(_ action: SyncAction) {
     switch action {
     case .openWatchStream(let id): open(StreamTable.Attempt(kind: .watch, id: id))
@@ -142,10 +148,8 @@ package final class EngineDriver {
     case .snapshotsInSync(let id): delegate.isInSync(id)
     case .documentsReceived(let id, let count): delegate.received(count, for: id)
     case .writeSaved(let id): delegate.saved(id)
-    case .completeWrite(let id, let error):
-      let index = openWrites.firstIndex(of: id)
-      if let index { openWrites.remove(at: index) }
-      delegate.completed(id, error, wasOpen: index != nil)
+    case .completeWrite(let id, let error): end(id, error)
+    case .writeNotSaved(let id, let error): end(id, error)
     case .answer(let id, let answer): delegate.answered(id, answer)
     case .requestFailed(let id, let error): delegate.failed(id, error)
     case .bundleProgress(let id, let progress): delegate.progressed(id, progress)

@@ -1,0 +1,20 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+/// The writes without a completion that were not saved and that nobody has heard of. They are reported once: by the next list of pending
+/// writes, or by the end of the client.
+///
+/// A ``ClientLoop`` shares it with its clients. Confined to the queue that all of them run on.
+final class LostWrites {
+  private var count = 0
+
+  func add(_ count: Int) { self.count += count }
+
+  /// - Returns: The error to report; nil if there is nothing that was not reported.
+  func takeError() -> NSError? {
+    guard count > 0 else { return nil }
+    defer { count = 0 }
+    return .firestore(StatusError.notSaved(writeCount: count, because: "The cache did not take them."))
+  }
+}
