@@ -62,7 +62,8 @@ extension Firestore {
   /// one that the backend answers meanwhile may be missing.
   ///
   /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in this
-  ///   process's memory, which goes on trying to save them. Other errors of the cache's file.
+  ///   process's memory, which goes on trying to save them. Also, once, if the cache has refused writes without a completion, of which nobody
+  ///   has heard: those are lost. Other errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
@@ -115,8 +116,8 @@ extension Firestore {
   /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost.
   ///
   /// Writes that could not be saved, because another process holds the cache's file, are tried again, for about 20 s. If that fails, they
-  /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if writes without a completion were
-  /// refused before, because the cache could not be used.
+  /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if the cache has refused writes without a
+  /// completion, and ``pendingWrites()`` has not said so.
   ///
   /// Calls that still wait end as follows:
   ///

@@ -39,7 +39,8 @@ extension SyncAction {
   /// A transaction that was to hand in or to discard what is not in the list was rolled back, with what it had read of other clients.
   var saysThatNothingWasFound: Bool {
     switch self {
-    case .completeWrite(_, let error?), .writeNotSaved(_, let error), .requestFailed(_, let error): error.code == .notFound
+    case .completeWrite(_, let error?), .writeNotSaved(_, let error), .requestFailed(_, let error):
+      error.code == .notFound
     default: false
     }
   }

@@ -44,6 +44,15 @@ struct SharedCacheTests {
     do { try await run.copyFolder() } catch { Issue.record("\(error)") }
     await run.end()
   }
+
+  @Test(
+    "lose nothing of one that has copied its own folder, which gives up the locks of its database, when another one ends",
+    .timeLimit(.minutes(1)))
+  func ownCopies() async throws {
+    let run = try SharedCacheRun(port: 1, writesOnce: true)
+    do { try await run.copyOwnFolder() } catch { Issue.record("\(error)") }
+    await run.end()
+  }
 }
 
 @Suite(
@@ -197,6 +206,26 @@ private final class SharedCacheRun {
     try await third.wait(for: "seen", id: "three")
   }
 
+  func copyOwnFolder() async throws {
+    let first = try await start()
+    first.send("write one")
+    try await first.wait(for: "seen", id: "one")
+    first.send("copy \(folder.path)-own-copy")
+    try await first.wait(for: "copied")
+    defer { try? FileManager.default.removeItem(atPath: folder.path + "-own-copy") }
+    let second = try await start()
+    second.send("write two")
+    try await first.wait(for: "seen", id: "two")
+    second.send("end")
+    await removed(second)
+    first.send("write three")
+    try await first.wait(for: "seen", id: "three")
+    first.process.killAtOnce()
+    await removed(first)
+    let written = try pendingWrites(in: cacheFolder)
+    #expect(written.isSuperset(of: ["items/one", "items/two", "items/three"]), "\(written)")
+  }
+
   /// The folder of the client, below the base folder.
   private var cacheFolder: String { folder.path + "/__FIRAPP_DEFAULT/\(project)/(default)" }
 
@@ -216,16 +245,21 @@ private final class SharedCacheRun {
     } else {
       try FileManager.default.copyItem(atPath: cacheFolder, toPath: copy)
     }
+    let written = try pendingWrites(in: copy)
+    #expect(written.isSuperset(of: ["items/one", "items/two"]), "\(written)")
+  }
+
+  /// The documents of the writes that wait in a folder that nobody uses.
+  private func pendingWrites(in folder: String) throws -> Set<String> {
     let database = DatabaseID(projectID: project)
-    let (cache, store) = try CacheFile.openStore(folder: copy, databaseID: database) { file, _ in
+    let (cache, store) = try CacheFile.openStore(folder: folder, databaseID: database) { file, _ in
       try LocalStore(
         database: file, databaseID: database, garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil,
         newCacheID: "copy")
     }
     defer { cache.close() }
     #expect(cache.recovery == nil)
-    let written = try store.pendingBatches().flatMap(\.mutations).map(\.key.canonicalString)
-    #expect(Set(written).isSuperset(of: ["items/one", "items/two"]), "\(written)")
+    return Set(try store.pendingBatches().flatMap(\.mutations).map(\.key.canonicalString))
   }
 
   // MARK: - The backend

@@ -44,7 +44,7 @@ public final class AggregateQuery: NSObject, Sendable {
   ///
   /// With ``AggregateSource/default``, an aggregation that cannot be put together from the backend's values and the pending writes, such as
   /// one of a query with a limit, reads the query as ``Query/getDocuments(source:completion:)`` does. While a pending write takes a document
-  /// out of a result that fills its limit, it then waits until the write is answered.
+  /// out of a result that fills its limit, it then waits for the answer to the write, for ten seconds at most.
   ///
   /// - Parameters:
   ///   - source: The backend, the cache of this device, which also works offline, or with ``AggregateSource/default`` the backend if it can

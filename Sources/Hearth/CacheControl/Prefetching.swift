@@ -17,11 +17,11 @@ extension Query {
   ///
   /// Offline it fails as soon as that is known, which takes at most ten seconds after a start; nothing is queued. Cancelling the task ends
   /// the transfer; what has come by then as a consistent state stays in the cache. While a pending write takes a document out of a result that
-  /// fills its limit, the prefetch waits until the write is answered, because the backend sends what moves up only then; `limit` bounds the
-  /// wait.
+  /// fills its limit, the prefetch waits until the write is answered, because the backend sends what moves up only then. After ten seconds it
+  /// fails.
   ///
   /// - Parameter limit: The longest time to wait; nil for none but that.
-  /// - Throws: `unavailable` if the backend cannot be reached; `deadlineExceeded` when the time is over; errors of the backend, such as
+  /// - Throws: `unavailable` if the backend cannot be reached, or does not answer such a write; `deadlineExceeded` when the time is over; errors of the backend, such as
   ///   `permissionDenied`, and of the cache's file; `CancellationError`.
   nonisolated(nonsending) public func prefetch(within limit: Duration? = nil) async throws {
     for try await _ in prefetchProgress(within: limit) {}
@@ -125,7 +125,11 @@ private final class Prefetch: Sendable {
   func ended(_ event: SnapshotEvent) {
     switch event {
     case .success(let view) where !view.isAnswered:
-      fail(.firestore(.unavailable, "The query cannot be prefetched because the client is offline."))
+      fail(
+        .firestore(
+          .unavailable,
+          "The query cannot be prefetched: the client is offline, or the backend does not answer a write in its result."
+        ))
     case .success:
       buffer.add(change { $0.isFinished = true })
       buffer.finish(throwing: nil)

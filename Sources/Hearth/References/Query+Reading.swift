@@ -16,7 +16,8 @@ extension Query {
   /// error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
   /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. While a pending write takes a document out
   /// of a result that fills its limit, or moves it back, the read of it waits until the write is answered, because the backend sends what takes
-  /// its place only then; a ``ReadPolicy`` bounds the wait, and being offline ends it. Errors of the backend, such as
+  /// its place only then. After ten seconds, or when the client is offline, the read gets what the cache has, with
+  /// ``FirestoreSource/server`` the error `unavailable`. Errors of the backend, such as
   /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are. A query with ``limit(toLast:)`` and without
   /// an order is a programming error when it is run.
   ///

@@ -41,10 +41,8 @@ final class RunningClient {
   private var conflictQuestions: ConflictQuestions
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
-  /// True if the cache must be closed.
-  private var mustEnd = false
-  /// True if another process has asked for the cache.
-  private var wasAskedToYield = false
+  /// Asked of this client by other processes that use the cache.
+  private var demands = Demands()
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   /// Written here and in RunningClient+Reopening.swift, like the next two.
@@ -452,19 +450,26 @@ final class RunningClient {
     kind: .unavailable,
     message: "Another process used the cache folder while this one was suspended. Listen and read again.")
 
+  private struct Demands {
+    /// The cache must be closed for good.
+    var mustEnd = false
+    /// The cache is to be given back for a while.
+    var mustYield = false
+  }
+
   /// True while another process wants the cache for itself: to delete it, to take it over or to migrate it.
   var isCacheWanted: Bool { cache.isWantedByOther }
 
   /// Returns true, once, if another process has asked for the cache and still wants it.
   func takeRequestToYield() -> Bool {
-    defer { wasAskedToYield = false }
-    return wasAskedToYield && isCacheWanted
+    defer { demands.mustYield = false }
+    return demands.mustYield && isCacheWanted
   }
 
   /// The error with which the client must end: the cache must be closed, or a newer release has migrated it. Nil while the client may go on.
   var endingError: NSError? {
     if let reason = cache.localStore.ending { return .firestore(opening: reason) }
-    return mustEnd ? Self.cacheWasTaken : nil
+    return demands.mustEnd ? Self.cacheWasTaken : nil
   }
 
   /// The error of everything after another process has deleted the cache or taken it over.
@@ -540,8 +545,8 @@ final class RunningClient {
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
     case .wakeOthers: wakeOthers()
-    case .closeCache: mustEnd = true
-    case .yieldCache: wasAskedToYield = true
+    case .closeCache: demands.mustEnd = true
+    case .yieldCache: demands.mustYield = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)

@@ -14,6 +14,9 @@ package final class OpenedCache {
   private let files: CacheFiles
   /// The database's file when it was opened.
   private let main: FileIdentity?
+  private let logPath: String
+  /// The file of its log when it was first seen.
+  private var log: FileIdentity?
 
   init(database: Database, recovery: CacheRecovery?, client: ClientFiles?, lock: FolderLock, files: CacheFiles) {
     self.database = database
@@ -22,6 +25,8 @@ package final class OpenedCache {
     self.lock = lock
     self.files = files
     main = FileIdentity(path: files.main)
+    logPath = files.main + "-wal"
+    log = FileIdentity(path: logPath)
   }
 
   /// The reason why what is written now would be lost, or go past other clients: somebody has deleted or replaced the files. Nil if they are
@@ -33,6 +38,11 @@ package final class OpenedCache {
     guard main == FileIdentity(path: files.main) else {
       return "\"\(files.main)\" was deleted or replaced while it was in use"
     }
+    // SQLite deletes it with the last connection, and takes one for the last whose process has opened and closed the file besides, as a
+    // copy of the folder does: that gives up the locks of the process (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+    let present = FileIdentity(path: logPath)
+    if log == nil { log = present }
+    guard log == present else { return "\"\(logPath)\" was deleted or replaced while it was in use" }
     if lock.isInPlace { return nil }
     do {
       if try lock.renew() { return nil }
@@ -88,8 +98,15 @@ package final class OpenedCache {
   }
 
   /// Closes the database, then gives the folder back.
+  ///
+  /// Beside other clients the log stays, whatever SQLite thinks of their locks (see ``lostFiles``).
   package func close() {
-    if database.isOpen, main != FileIdentity(path: files.main) { database.keepLogAtClose() }
+    if database.isOpen,
+      main != FileIdentity(path: files.main)
+        || lock.isShared && ClientFiles.anyIsAlive(in: files.folder, besides: client?.name)
+    {
+      database.keepLogAtClose()
+    }
     database.close()
     client?.end()
     lock.release()

@@ -88,10 +88,11 @@ package final class ClientFiles: ClientLocks {
     return false
   }
 
-  /// Returns true while any client of a folder is alive.
-  static func anyIsAlive(in folder: String) -> Bool {
+  /// Returns true while any client of a folder is alive, besides one with this name.
+  static func anyIsAlive(in folder: String, besides name: String? = nil) -> Bool {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return names.contains { $0.hasPrefix(lifePrefix) && LockFile.isLocked(path: "\(folder)/\($0)") }
+    let own = name.map { lifePrefix + $0 }
+    return names.contains { $0.hasPrefix(lifePrefix) && $0 != own && LockFile.isLocked(path: "\(folder)/\($0)") }
   }
 
   /// Ends this client: it is not alive for the others any more.

@@ -246,7 +246,8 @@ struct PessimisticTransactionTests {
     #expect(await commit(fixture, [.set(key("c/a"), [:])], transaction).value == .invalidArgument)
   }
 
-  @Test("a transaction that waits for others is not idle, and from then on has all of its time", arguments: [true, false])
+  @Test(
+    "a transaction that waits for others is not idle, and from then on has all of its time", arguments: [true, false])
   func waitIsNotIdle(isIdleAfterwards: Bool) async throws {
     var limits = DatabaseLimits()
     limits.transactionIdleTime = .seconds(10)

@@ -150,7 +150,8 @@ struct QueryRunsTests {
       try job(actions).close()
       again.append(runs.ended(try job(actions).id, failure))
     }
-    #expect(again.map(brief) == [["run 4", "follow others"], ["run 5", "follow others"], ["run 6", "follow others"]])
+    #expect(
+      again.map(brief) == [["run 4", "follow others"], ["run 5", "follow others"], ["run 6", "follow others"]])
     let target = try #require(runs.targets.first)
     #expect(
       brief(runs.ended(try job(again[0]).id, run(try job(again[0])))) == [

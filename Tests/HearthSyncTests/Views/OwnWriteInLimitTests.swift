@@ -132,7 +132,8 @@ struct OwnWriteInLimitTests {
     #expect(client.snapshots[read]?.map(\.ids) == [["2", "3"]])
   }
 
-  @Test("a read gets what the cache has if the write is not answered in time, each in its own", arguments: [false, true])
+  @Test(
+    "a read gets what the cache has if the write is not answered in time, each in its own", arguments: [false, true])
   func unansweredWrite(isFresh: Bool) throws {
     let client = try client([1, 2])
     var options = ListenOptions.get

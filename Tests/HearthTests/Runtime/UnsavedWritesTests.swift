@@ -264,7 +264,8 @@ struct UnsavedWritesTests {
     try await stop(next)
   }
 
-  @Test("those without a completion that the cache refuses are counted until they are reported", arguments: [false, true])
+  @Test(
+    "those without a completion that the cache refuses are counted until they are reported", arguments: [false, true])
   func refusedByCache(areHeld: Bool) throws {
     var configuration = try SuspensionTests.configuration(folder.url, .shared)
     configuration.busyTimeout = .milliseconds(20)

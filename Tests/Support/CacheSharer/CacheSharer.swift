@@ -10,6 +10,7 @@ import Hearth
 /// |---|---|
 /// | `run SEED PAUSE` | writes, with random pauses of up to so many milliseconds in between |
 /// | `write ID` | makes one write |
+/// | `copy FOLDER` | copies the cache folder to another one, in this process |
 /// | `offline`, `online` | switches the network |
 /// | `settle` | stops writing, and waits until everything is acknowledged |
 /// | `show COUNT` | waits until the listeners agree with the backend, on so many items |
@@ -47,12 +48,14 @@ private func commands() -> AsyncStream<String> {
 private actor Worker {
   private let firestore: Firestore
   private let name: String
+  private let cache: String
   private let views = Views()
   private var writing: Task<Void, any Error>?
   private var writeCount = 0
 
   init(backend: String, project: String, cache: String, name: String) throws {
     self.name = name
+    self.cache = cache
     let options = FirebaseOptions(googleAppID: "1:1:swift:sharer", gcmSenderID: "1")
     options.projectID = project
     FirebaseApp.configure(options: options)
@@ -79,6 +82,9 @@ private actor Worker {
       let pause = Int(command[2]) ?? 10
       writing = Task { try await self.write(seed, pause) }
     case "write": write(command[1])
+    case "copy":
+      try FileManager.default.copyItem(atPath: cache, toPath: command[1])
+      Report.say(["event": "copied"])
     case "offline": try await firestore.disableNetwork()
     case "online": try await firestore.enableNetwork()
     case "settle": try await settle()
