@@ -87,7 +87,9 @@ extension SharedClient {
     func givenUp() -> MutationBatch? {
       world.givenUp[streamUser]?.first { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     }
-    if let known = unanswered.first ?? givenUp() {
+    // Two of them may be alike.
+    let alike = (unanswered + [givenUp()].compactMap(\.self)).sorted { $0.batchID < $1.batchID }
+    if let known = alike.first(where: { engine.batchesAtBackend.contains($0.batchID) }) ?? alike.first {
       lastSentBatchID = known.batchID
       return SentBatch(mutations, label: label, number: known.number)
     }

@@ -77,7 +77,7 @@ extension SharedClient {
       return fail("listener \(id.rawValue) was not added or has ended")
     }
     if error.code == .permissionDenied {
-      if !world.rejectedTargets.contains(listener.query.target) {
+      if world.rejectedTargets[listener.query.target] == nil {
         fail("listener \(id.rawValue) was refused, and the backend did not refuse \(listener.query.canonicalID)")
       }
     } else if !hasFailed, !(listener.options.waitForSyncWhenOnline && error.code == .unavailable) {
@@ -94,7 +94,7 @@ extension SharedClient {
       return
     }
     world.note("backend: refuses target \(id)")
-    world.rejectedTargets.insert(target)
+    world.rejectedTargets[target] = world.nextNumber()
     watch.reject(id, StatusError(code: .permissionDenied, message: "the rules forbid it"))
   }
 

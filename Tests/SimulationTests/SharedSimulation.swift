@@ -54,8 +54,9 @@ final class SharedSimulation: RepeatableHistory {
   var tokens: [Int64: Int64] = [:]
   /// The documents of each target that has a resume token, by its id.
   var resumableKeys: [Int64: Set<String>] = [:]
-  /// The targets that the backend has refused at some time.
-  var rejectedTargets: Set<Target> = []
+  /// The targets that the backend has refused at some time, with the number that was taken for the last refusal: listeners with higher ones began
+  /// after it.
+  var rejectedTargets: [Target: Int] = [:]
 
   private(set) var commitCount = 0
   private var lastCommits: [String: Int] = [:]

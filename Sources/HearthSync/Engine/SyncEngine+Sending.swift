@@ -45,6 +45,7 @@ extension SyncEngine {
       follow(conflicts.batchLeaves(batchID))
       follow(waits.leftOutOfTurn(batchID, error, of: signedInUser, in: localStore.outbox))
       emit(.answer(id, .done))
+      views.release(reverted: changes)
       refreshViews(changes)
       sender.outboxHasGrown()
       fillWritePipeline()

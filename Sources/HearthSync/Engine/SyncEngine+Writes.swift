@@ -210,6 +210,9 @@ extension SyncEngine {
       case .outboxChanges: statusWatch.outboxChanges()
       case .backendConfirms: statusWatch.backendConfirms()
       case .show(let changes): refreshViews(changes)
+      case .showReverted(let changes):
+        views.release(reverted: changes)
+        refreshViews(changes)
       case .synchronize: retryOnce(.synchronizeViews)
       }
     }

@@ -11,6 +11,8 @@ extension WriteWaits {
     case backendConfirms
     /// Show these documents, as the local view now has them.
     case show(DocumentMap)
+    /// Show these documents, from which a write has gone without an effect.
+    case showReverted(DocumentMap)
     /// The outbox cannot be read: bring everything in line with the file later.
     case synchronize
   }
@@ -39,7 +41,7 @@ extension WriteWaits {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       actions.append(.emit(.log(.warning, "Write at \(keys) failed: \(error.message)")))
     }
-    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.show(changes)]
+    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.showReverted(changes)]
   }
 
   /// Completes the calls that wait for a batch that was answered. Comes before the listeners hear of its outcome.

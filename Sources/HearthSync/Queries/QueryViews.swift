@@ -318,6 +318,11 @@ extension QueryViews {
     for id in queries.ids { queries.update(id) { $0.view.release(keys) } }
   }
 
+  /// Takes note of documents from which a write has gone without an effect: the next change shows them as they are.
+  mutating func release(reverted documents: DocumentMap) {
+    for id in queries.ids { queries.update(id) { $0.view.release(reverted: documents) } }
+  }
+
   /// Shows the online state to views and listeners.
   mutating func show(_ state: OnlineState) -> [Action] {
     var round: [(QueryID, ViewSnapshot)] = []

@@ -245,6 +245,16 @@ struct View {
     released = keys.filter { heldBack[$0] != nil }
   }
 
+  /// Shows documents from which a write has gone with the next change as they are, if the backend has been heard of since they were acknowledged:
+  /// it need not say anything of them again.
+  mutating func release(reverted documents: DocumentMap) {
+    guard isCurrent else { return }
+    for (key, document) in documents
+    where document.hasCommittedMutations && !confirmedKeys.contains(key) && document.version <= progress.latest {
+      released.insert(key)
+    }
+  }
+
   // MARK: - First step
 
   /// Says what changed documents do to the result.
@@ -333,6 +343,7 @@ struct View {
   private func showsPendingWrite(_ document: Document) -> Bool {
     if document.hasLocalMutations { return true }
     return document.hasCommittedMutations && mutatedKeys.contains(document.key) && watcher != .nobody
+      && !released.contains(document.key)
   }
 
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.

@@ -51,6 +51,29 @@ struct HeldBackDocumentTests {
     #expect(client.takeTold().last == "listener 1: server [2] -1 +2")
   }
 
+  @Test(
+    "is looked up when a write goes that changes nothing of it, and a former one of the user is all that the cache has",
+    arguments: [false, true])
+  func writeWithoutChange(isWithdrawn: Bool) throws {
+    let client = try TestClient(durable: true)
+    client.write(.set(key("rooms/1"), ["n": 5]))
+    try client.commit(at: 20)
+    let listener = client.listen(rooms)
+    client.write(.patch(key("rooms/1"), [:], mask: FieldMask([field("tag")])))
+    // The backend has removed the document since.
+    try client.fill(2, [], at: 30)
+    #expect(client.snapshots[listener]?.last?.ids == ["1"] && client.engine.activeLimboDocuments.isEmpty)
+    if isWithdrawn {
+      client.request(.withdraw(2, evenIfSent: true))
+    } else {
+      try client.refuseWrite(.notFound)
+    }
+    #expect(client.snapshots[listener]?.last?.hasPendingWrites == false)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/1"): 1])
+    try client.fill(1, [], at: 40)
+    #expect(client.snapshots[listener]?.last?.ids == [])
+  }
+
   @Test("waits for its own target's part of the result after the stream was opened again")
   func snapshotOfAnotherTarget() throws {
     let client = try TestClient()
