@@ -2,6 +2,7 @@ import Foundation
 import HearthCache
 import HearthModel
 import HearthServer
+import HearthStore
 import InteropSupport
 import Logging
 import TestSupport
@@ -43,6 +44,49 @@ struct SharedCacheTests {
     let run = try SharedCacheRun(port: 1, writesOnce: true)
     do { try await run.copyFolder() } catch { Issue.record("\(error)") }
     await run.end()
+  }
+
+  /// Two connections of one process: one reads, and the process gives up its locks of the files, as a copy of them does. Then it waits for a line.
+  private static let copyingReader = """
+    import os, signal, sqlite3, sys
+    path = sys.argv[1]
+    writer, reader = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
+    for statement in ("application_id = 1215460456", "journal_mode = WAL", "wal_autocheckpoint = 0"): writer.execute("PRAGMA " + statement)
+    writer.execute("CREATE TABLE items (name)")
+    writer.execute("INSERT INTO items VALUES ('one')")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM items").fetchall()
+    for ending in ("", "-shm", "-wal"): open(path + ending, "rb").close()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for name in ("two", "three"): writer.execute("INSERT INTO items VALUES (?)", (name,))
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+
+  @Test(
+    "keep a log whole, when they close it, for one that has copied its folder and reads",
+    .enabled(if: Programs.find("python3") != nil, "python3 is not installed"), .timeLimit(.minutes(1)))
+  func keptLog() async throws {
+    let folder = TemporaryFolder()
+    try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+    let path = folder.url.appendingPathComponent("kept.sqlite").path
+    let process = try LineProcess(
+      try #require(Programs.find("python3")), ["-c", Self.copyingReader, path], takesInput: true)
+    #expect(await process.nextLine() == "ready")
+    let database = try Database(.file(path: path))
+    try database.execute("INSERT INTO items VALUES ('ours')")
+    database.keepLogAtClose()
+    database.close()
+    process.send("go on")
+    _ = await process.waitForExit()
+    let reopened = try Database(.file(path: path))
+    defer { reopened.close() }
+    var names: [String] = []
+    try reopened.forEachRow("SELECT name FROM items") {
+      names.append(try $0.string(at: 0))
+      return true
+    }
+    #expect(names == ["one", "ours", "two", "three"])
   }
 
   @Test(

@@ -426,17 +426,17 @@ final class ClientLoop {
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      let error = client.stop { endings.resume() } ?? takeLossError()
+      let error = takeLossError(client.stop { endings.resume() })
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
-      completion(wait.refuseHeld() ?? takeLossError())
+      completion(takeLossError(wait.refuseHeld()))
     case .reopening(let wait, var remainder, _):
       state = .stopped(Self.makeEndings())
       let held = wait.refuseHeld()
-      completion(remainder.abandon(.terminated) ?? held ?? takeLossError())
+      completion(takeLossError(remainder.abandon(.terminated) ?? held))
     case .idle, .suspended, .yielding, .locked, .failed:
       if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
@@ -444,11 +444,8 @@ final class ClientLoop {
     }
   }
 
-  /// The error of writes that were lost before the end of the client.
-  private func takeLossError() -> NSError? {
-    let error = lostWrites.takeError()
-    return unsavedError ?? error
-  }
+  /// The error of the end of the client: of the writes that are lost with it, and of those that were lost before.
+  private func takeLossError(_ error: NSError? = nil) -> NSError? { lostWrites.takeError(after: error ?? unsavedError) }
 
   /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.
   private func openAtEnd(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {

@@ -11,6 +11,13 @@ final class LostWrites {
 
   func add(_ count: Int) { self.count += count }
 
+  /// Adds what was not reported to an error that is reported.
+  func takeError(after error: NSError?) -> NSError? {
+    guard let error else { return takeError() }
+    guard let lost = takeError() else { return error }
+    return .firestore(.unavailable, "\(error.localizedDescription) Besides, \(lost.localizedDescription)")
+  }
+
   /// - Returns: The error to report; nil if there is nothing that was not reported.
   func takeError() -> NSError? {
     guard count > 0 else { return nil }

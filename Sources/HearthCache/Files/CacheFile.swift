@@ -99,15 +99,13 @@ package final class OpenedCache {
 
   /// Closes the database, then gives the folder back.
   ///
-  /// Beside other clients the log stays, whatever SQLite thinks of their locks (see ``lostFiles``).
+  /// The log stays if it is not the one that the database was opened with, and beside other clients (``CacheFiles/close(_:besides:)``).
   package func close() {
-    if database.isOpen,
-      main != FileIdentity(path: files.main)
-        || lock.isShared && ClientFiles.anyIsAlive(in: files.folder, besides: client?.name)
-    {
-      database.keepLogAtClose()
+    if database.isOpen {
+      let isReplaced = main != FileIdentity(path: files.main) || log != nil && log != FileIdentity(path: logPath)
+      if isReplaced { database.keepLogAtClose() }
+      files.close(database, besides: client?.name)
     }
-    database.close()
     client?.end()
     lock.release()
   }
@@ -353,7 +351,7 @@ package enum CacheFile {
       }
       return database
     } catch {
-      database.close()
+      files.close(database)
       throw error
     }
   }

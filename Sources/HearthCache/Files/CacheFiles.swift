@@ -52,6 +52,16 @@ struct CacheFiles {
   var hasLog: Bool { exists(main + "-wal") }
   var hasInterruptedRecovery: Bool { exists(replacement) }
 
+  /// Closes a connection to the database.
+  ///
+  /// Beside living clients the log stays as it is, whatever SQLite thinks of their locks (see ``OpenedCache/lostFiles``).
+  ///
+  /// - Parameter name: The client whose connection this is.
+  func close(_ database: Database, besides name: String? = nil) {
+    if ClientFiles.anyIsAlive(in: folder, besides: name) { database.keepLogAtClose() }
+    database.close()
+  }
+
   /// Goes on where a recovery was cut off.
   ///
   /// With `main` gone the replacement was complete, so it takes its place; with `main` still there the recovery starts

@@ -44,7 +44,7 @@ package final class EndRequest: Sendable {
     var options = Database.Options(busyTimeout: .milliseconds(100))
     options.mustExist = true
     guard let database = try? Database(.file(path: files.main), options: options) else { return }
-    defer { database.close() }
+    defer { files.close(database) }
     try? LocalStore.askAllToEnd(database)
     ClientFiles.wakeAll(in: folder)
   }

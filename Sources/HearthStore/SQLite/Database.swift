@@ -304,9 +304,17 @@ package final class Database {
 
   /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
   /// database by then.
+  ///
+  /// On Linux nothing is moved into the database either. On Apple platforms SQLite's switch for that cannot be called from Swift; there the log is
+  /// moved if SQLite finds no other connection, and stays as it is.
   package func keepLogAtClose() {
+    #if canImport(CSQLite)
+      _ = hearth_sqlite3_close_without_checkpoint(connection)
+    #endif
     var isKept: Int32 = 1
     sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+    // With a limit SQLite would cut the log off at the close, under whoever still writes to it.
+    _ = try? execute("PRAGMA journal_size_limit = -1")
   }
 
   // MARK: - Statements

@@ -56,6 +56,7 @@ extension SyncEngine {
       ? localStore.withOneState { () -> (any Error)? in
         news.after = localStore.takeNews()
         take(answers: news.after.answers)
+        if news.hasReverts { views.release(reverted: news.around([:])) }
         return body(news)
       } : body(news)
     follow(views.storeReports(in: localStore))

@@ -236,6 +236,7 @@ extension SyncEngine {
       log(.error, message)
       emit(waits.complete(batch.batchID, StatusError(code: .dataLoss, message: message)))
     }
+    views.release(reverted: changes)
     refreshViews(changes)
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })

@@ -105,7 +105,7 @@ package final class SyncEngine {
       if localStore.writeTransactionCount != writeCount { tryHeldCalls() }
       emit(sender.endSendingIfStopped(in: localStore))
       settle()
-      follow(views.boundWaitsForOwnWrites())
+      follow(views.boundWaitsForOwnWrites(now: self.now))
     }
     emit(statusWatch.endEvent(at: wallTime, isInStep: isInStep, status: status))
     assertInvariants()
@@ -266,7 +266,7 @@ package final class SyncEngine {
       lookForNews()
       follow(membership.primaryWatch.timerFired())
     case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout: follow(link.timerFired(kind))
-    case .ownWritesTimeout: follow(views.ownWritesTimerFired())
+    case .ownWritesTimeout: follow(views.ownWritesTimerFired(now: now))
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
     case .asyncQueueRetry: retries.timerFired(now: now)

@@ -3,16 +3,15 @@ internal import HearthModel
 /// Reads that wait only because writes of the user, which the backend has not answered, may have left a gap in a full limit (``LimitGap``).
 ///
 /// The outbox may not move for long, behind a conflict or at a backend that refuses for the time being, so each wait has a bound: that of a read
-/// whose backend does not answer. Then the read gets what the cache has. At the end of every event:
+/// whose backend does not answer. Then the read gets what the cache has.
 ///
-/// | state | a read waits | none waits | time is over |
-/// |---|---|---|---|
-/// | idle | timer starts for all that wait: timed | - | - |
-/// | timed | the next timer is for it | - | those that it was for and that still wait get what the cache has: idle |
+/// The reads that wait are looked at after each event, as long as there may be some. The timer runs for the one that has waited longest.
 struct OwnWriteWaits {
   private let timeout: Duration
-  /// The reads that the timer is for; nil while it does not run.
-  private var timed: Set<ListenerID>?
+  /// The reads that wait, with the ends of their times.
+  private var ends: [ListenerID: Duration] = [:]
+  /// The time when the timer runs out; nil while it does not run.
+  private var timerEnd: Duration?
   /// False if no read can have begun to wait since none did.
   private var mayWait = false
 
@@ -20,40 +19,45 @@ struct OwnWriteWaits {
     self.timeout = timeout
   }
 
-  /// A view was found to have a gap.
+  /// A view may have a gap.
   mutating func noteGap() { mayWait = true }
 
-  /// True if it matters at the end of an event which reads wait.
-  var isConcerned: Bool { mayWait && timed == nil }
+  /// True if it matters after an event which reads wait.
+  var isConcerned: Bool { mayWait || !ends.isEmpty }
 
-  /// An event ends.
+  /// An event has ended.
   ///
   /// - Parameter waiting: The reads that wait.
-  mutating func eventEnds(_ waiting: Set<ListenerID>) -> [SyncAction] {
-    assert(isConcerned, "The timer runs, or no read can wait.")
-    mayWait = !waiting.isEmpty
-    guard mayWait else { return [] }
-    timed = waiting
-    return [.startTimer(.ownWritesTimeout, after: timeout)]
+  mutating func eventEnded(_ waiting: Set<ListenerID>, now: Duration) -> [SyncAction] {
+    mayWait = false
+    ends = ends.filter { waiting.contains($0.key) }
+    for read in waiting where ends[read] == nil { ends[read] = now + timeout }
+    guard let first = ends.values.min() else {
+      defer { timerEnd = nil }
+      return timerEnd == nil ? [] : [.cancelTimer(.ownWritesTimeout)]
+    }
+    guard timerEnd != first else { return [] }
+    timerEnd = first
+    return [.startTimer(.ownWritesTimeout, after: first - now)]
   }
 
   /// - Returns: The reads whose time is over, if they still wait.
-  mutating func timerFired() -> Set<ListenerID> {
-    defer { timed = nil }
-    return timed ?? []
+  mutating func timerFired(now: Duration) -> Set<ListenerID> {
+    timerEnd = nil
+    return Set(ends.filter { $0.value <= now }.keys)
   }
 }
 
 extension QueryViews {
   /// Bounds the waits of reads for answers to the user's own writes.
-  mutating func boundWaitsForOwnWrites() -> [Action] {
+  mutating func boundWaitsForOwnWrites(now: Duration) -> [Action] {
     guard ownWriteWaits.isConcerned else { return [] }
     let waiting = readsAwaitingOwnWrites
-    return ownWriteWaits.eventEnds(waiting).map { .emit($0) }
+    return ownWriteWaits.eventEnded(waiting, now: now).map { .emit($0) }
   }
 
-  mutating func ownWritesTimerFired() -> [Action] {
-    let over = ownWriteWaits.timerFired().intersection(readsAwaitingOwnWrites)
+  mutating func ownWritesTimerFired(now: Duration) -> [Action] {
+    let over = ownWriteWaits.timerFired(now: now).intersection(readsAwaitingOwnWrites)
     return over.sorted { $0.rawValue < $1.rawValue }
       .flatMap { endFreshRead(of: $0) + endWait(of: $0, isAnswered: false) }
   }

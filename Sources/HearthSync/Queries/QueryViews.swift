@@ -13,7 +13,7 @@ internal import HearthStore
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
-/// | `ownWriteWaits` | what finds out whether a view has a gap, ``boundWaitsForOwnWrites()``, ``ownWritesTimerFired()`` |
+/// | `ownWriteWaits` | what finds out whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
 /// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |

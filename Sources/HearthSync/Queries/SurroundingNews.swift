@@ -8,6 +8,9 @@ struct SurroundingNews {
   /// Gathered since, at the state of the file that views read.
   var after: News
 
+  /// True if writes have gone without an effect.
+  var hasReverts: Bool { before.answers.contains { $0.error != nil } || after.answers.contains { $0.error != nil } }
+
   /// Returns the documents to be shown: changes of this client, with those of others around them.
   func around(_ changes: DocumentMap) -> DocumentMap {
     var all = before.changes.isEmpty ? changes : before.changes.merging(changes) { _, new in new }

@@ -52,7 +52,10 @@ actor RawListClient: ListClient {
         return try await attempt(plan, isKilled: isKilled)
       } catch let error as RPCError where error.code == .aborted {
         continue
-      } catch let error as RPCError where error.message.contains("expired") || error.message.contains("closed") {
+      } catch let error as RPCError
+        where error.code == .invalidArgument
+        && (error.message.contains("expired") || error.message.contains("closed"))
+      {
         // It was idle for too long, and nothing of it was carried out. The server calls it closed when it has forgotten it already.
         return .failed
       } catch is RPCError where isKilled {
