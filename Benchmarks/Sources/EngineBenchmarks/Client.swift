@@ -59,8 +59,8 @@ final class Client {
     case .completeWrite: completedWrites += 1
     case .closeWatchStream, .closeWriteStream, .sendWatch, .switchUser, .dropConnection, .invalidateCredentials,
       .startTimer, .cancelTimer, .lookUp, .runBackgroundQuery, .cancelBackgroundQuery, .askResolver, .cancelQuestion,
-      .raiseError, .snapshotsInSync, .documentsReceived, .writeSaved, .answer, .requestFailed, .bundleProgress,
-      .outboxChanged, .statusChanged, .onlineStateChanged, .log, .wakeOthers, .closeCache, .yieldCache:
+      .raiseError, .snapshotsInSync, .documentsReceived, .writeSaved, .writeNotSaved, .answer, .requestFailed,
+      .bundleProgress, .outboxChanged, .statusChanged, .onlineStateChanged, .log, .wakeOthers, .closeCache, .yieldCache:
       break
     }
   }
