@@ -62,8 +62,8 @@ extension Firestore {
   /// one that the backend answers meanwhile may be missing.
   ///
   /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in this
-  ///   process's memory, which goes on trying to save them. Also, once, if the cache has refused writes without a completion, of which nobody
-  ///   has heard: those are lost. Other errors of the cache's file.
+  ///   process's memory, which goes on trying to save them. Once also if the cache has refused writes without a completion, which nobody has
+  ///   heard of: those are lost. Other errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }

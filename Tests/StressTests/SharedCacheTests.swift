@@ -41,8 +41,12 @@ struct SharedCacheTests {
     "leave a folder of regular files that any program can copy, running or killed, and the copy has everything",
     .timeLimit(.minutes(1)))
   func copies() async throws {
+    try await withoutBackend { try await $0.copyFolder() }
+  }
+
+  private func withoutBackend(_ body: (SharedCacheRun) async throws -> Void) async throws {
     let run = try SharedCacheRun(port: 1, writesOnce: true)
-    do { try await run.copyFolder() } catch { Issue.record("\(error)") }
+    do { try await body(run) } catch { Issue.record("\(error)") }
     await run.end()
   }
 
@@ -93,9 +97,7 @@ struct SharedCacheTests {
     "lose nothing of one that has copied its own folder, which gives up the locks of its database, when another one ends",
     .timeLimit(.minutes(1)))
   func ownCopies() async throws {
-    let run = try SharedCacheRun(port: 1, writesOnce: true)
-    do { try await run.copyOwnFolder() } catch { Issue.record("\(error)") }
-    await run.end()
+    try await withoutBackend { try await $0.copyOwnFolder() }
   }
 }
 

@@ -21,8 +21,8 @@ extension Query {
   /// fails.
   ///
   /// - Parameter limit: The longest time to wait; nil for none but that.
-  /// - Throws: `unavailable` if the backend cannot be reached, or does not answer such a write; `deadlineExceeded` when the time is over; errors of the backend, such as
-  ///   `permissionDenied`, and of the cache's file; `CancellationError`.
+  /// - Throws: `unavailable` if the backend cannot be reached, or does not answer such a write; `deadlineExceeded` when the time is over;
+  ///   errors of the backend, such as `permissionDenied`, and of the cache's file; `CancellationError`.
   nonisolated(nonsending) public func prefetch(within limit: Duration? = nil) async throws {
     for try await _ in prefetchProgress(within: limit) {}
     try Task.checkCancellation()

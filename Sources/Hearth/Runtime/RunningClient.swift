@@ -71,7 +71,6 @@ final class RunningClient {
   private var followUps: [SyncEvent] = []
 
   let configuration: ClientConfiguration
-  /// Written in OutboxReading.swift, too.
   let lostWrites: LostWrites
 
   /// - Parameters:
@@ -453,7 +452,7 @@ final class RunningClient {
   private struct Demands {
     /// The cache must be closed for good.
     var mustEnd = false
-    /// The cache is to be given back for a while.
+    /// The cache must be given back for a while.
     var mustYield = false
   }
 

@@ -14,7 +14,6 @@ package final class OpenedCache {
   private let files: CacheFiles
   /// The database's file when it was opened.
   private let main: FileIdentity?
-  private let logPath: String
   /// The file of its log when it was first seen.
   private var log: FileIdentity?
 
@@ -25,8 +24,7 @@ package final class OpenedCache {
     self.lock = lock
     self.files = files
     main = FileIdentity(path: files.main)
-    logPath = files.main + "-wal"
-    log = FileIdentity(path: logPath)
+    log = FileIdentity(path: files.log)
   }
 
   /// The reason why what is written now would be lost, or go past other clients: somebody has deleted or replaced the files. Nil if they are
@@ -35,14 +33,7 @@ package final class OpenedCache {
   /// A lock file that is the only one missing is made anew.
   package var lostFiles: String? {
     guard lock.isHeld else { return nil }
-    guard main == FileIdentity(path: files.main) else {
-      return "\"\(files.main)\" was deleted or replaced while it was in use"
-    }
-    // SQLite deletes it with the last connection, and takes one for the last whose process has opened and closed the file besides, as a
-    // copy of the folder does: that gives up the locks of the process (https://www.sqlite.org/howtocorrupt.html, section 2.2).
-    let present = FileIdentity(path: logPath)
-    if log == nil { log = present }
-    guard log == present else { return "\"\(logPath)\" was deleted or replaced while it was in use" }
+    if let replacedFile { return "\"\(replacedFile)\" was deleted or replaced while it was in use" }
     if lock.isInPlace { return nil }
     do {
       if try lock.renew() { return nil }
@@ -50,6 +41,17 @@ package final class OpenedCache {
       return "the lock file of the cache folder was deleted or replaced: \(error)"
     }
     return "another process had the folder of \"\(files.main)\" for itself after its lock file was deleted"
+  }
+
+  /// The database or its log, if it is not the file any more that it was; nil if both are.
+  ///
+  /// SQLite deletes the log with the last connection, and overlooks those of a process that has opened and closed the file besides, as a copy of
+  /// the folder does: that gives up the locks of the process (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+  private var replacedFile: String? {
+    guard main == FileIdentity(path: files.main) else { return files.main }
+    let present = FileIdentity(path: files.log)
+    if log == nil { log = present }
+    return log == present ? nil : files.log
   }
 
   /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close
@@ -102,8 +104,7 @@ package final class OpenedCache {
   /// The log stays if it is not the one that the database was opened with, and beside other clients (``CacheFiles/close(_:besides:)``).
   package func close() {
     if database.isOpen {
-      let isReplaced = main != FileIdentity(path: files.main) || log != nil && log != FileIdentity(path: logPath)
-      if isReplaced { database.keepLogAtClose() }
+      if replacedFile != nil { database.keepLogAtClose() }
       files.close(database, besides: client?.name)
     }
     client?.end()
@@ -341,7 +342,7 @@ package enum CacheFile {
     let database = try Database(.file(path: files.main), options: options.database)
     do {
       try CacheSchema.checkVersions(in: database)
-      // Also before tables are migrated: SQLite moves the log into the file when this connection is closed, and the gap is seen no more.
+      // Also before tables are migrated: when this connection is closed, SQLite moves the log into the file, and nothing shows the gap any more.
       if emptiesLog { try emptyLog(of: database, files) }
       if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)

@@ -6,6 +6,8 @@ struct CacheFiles {
   let folder: String
 
   var main: String { folder + "/" + CacheFile.fileName }
+  /// The write-ahead log of `main`.
+  var log: String { main + "-wal" }
   /// The new database while it is being made. It becomes `main` only when it is complete.
   var replacement: String { main + ".new" }
   /// The latest damaged database, kept for an analysis.
@@ -49,7 +51,7 @@ struct CacheFiles {
   }
 
   var hasMain: Bool { exists(main) }
-  var hasLog: Bool { exists(main + "-wal") }
+  var hasLog: Bool { exists(log) }
   var hasInterruptedRecovery: Bool { exists(replacement) }
 
   /// Closes a connection to the database.

@@ -305,10 +305,10 @@ package final class Database {
   /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
   /// database by then.
   ///
-  /// On Linux nothing is moved into the database either. On Apple platforms SQLite's switch for that cannot be called from Swift; there the log is
-  /// moved if SQLite finds no other connection, and stays as it is.
+  /// Nothing is moved into the database either. Only with the SQLite of Apple's platforms, whose switch for that cannot be called from Swift, the log
+  /// is moved if SQLite finds no other connection; it stays as it is all the same.
   package func keepLogAtClose() {
-    #if canImport(CSQLite)
+    #if !canImport(SQLite3)
       _ = hearth_sqlite3_close_without_checkpoint(connection)
     #endif
     var isKept: Int32 = 1

@@ -32,8 +32,7 @@ extension SyncEngine {
         follow(waits.leftOutOfTurn(batchID, conflict.error, of: signedInUser, in: localStore.outbox))
       }
       statusWatch.outboxChanges()
-      if conflict.leavesOutbox { views.release(reverted: changes) }
-      refreshViews(changes)
+      refreshViews(changes, isReversal: conflict.leavesOutbox)
     } catch CacheError.unknownBatch {
       log(.debug, "Write \(batchID) has left the outbox or changed while it was compared.")
     } catch {

@@ -45,8 +45,7 @@ extension SyncEngine {
       follow(conflicts.batchLeaves(batchID))
       follow(waits.leftOutOfTurn(batchID, error, of: signedInUser, in: localStore.outbox))
       emit(.answer(id, .done))
-      views.release(reverted: changes)
-      refreshViews(changes)
+      refreshViews(changes, isReversal: true)
       sender.outboxHasGrown()
       fillWritePipeline()
     } catch CacheError.unknownBatch {

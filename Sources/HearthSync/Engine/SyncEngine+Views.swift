@@ -5,11 +5,14 @@ internal import HearthModel
 extension SyncEngine {
   /// Shows changed documents in all views, as one round of snapshots.
   ///
-  /// - Parameter event: The snapshot of the backend that changed them, if it was one.
+  /// - Parameters:
+  ///   - event: The snapshot of the backend that changed them, if it was one.
+  ///   - isReversal: True if a write has gone from them without an effect.
   /// - Returns: The error if a view could not be brought up to date; the refresh is then in the retry queue.
   @discardableResult
-  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
-    refresh { news in
+  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil, isReversal: Bool = false) -> (any Error)? {
+    if isReversal { views.release(reverted: changes) }
+    return refresh { news in
       var group: WriteGroup?
       let event = views.takeOver(news, around: event, isPrimary: isPrimary)
       return apply(news.around(changes), event: event, amid: &group)
@@ -51,14 +54,18 @@ extension SyncEngine {
     views.reports.begin()
     var news = SurroundingNews(before: localStore.takeNews(), after: News())
     take(answers: news.before.answers)
+    func show(_ news: SurroundingNews) -> (any Error)? {
+      // Writes of this user that other clients have taken back or seen refused.
+      if news.hasReverts { views.release(reverted: news.around([:])) }
+      return body(news)
+    }
     let failure =
       localStore.isShared && views.mayReadCache
       ? localStore.withOneState { () -> (any Error)? in
         news.after = localStore.takeNews()
         take(answers: news.after.answers)
-        if news.hasReverts { views.release(reverted: news.around([:])) }
-        return body(news)
-      } : body(news)
+        return show(news)
+      } : show(news)
     follow(views.storeReports(in: localStore))
     // In a transaction no repair was possible.
     if let failure { localStore.noteDamage(failure) }

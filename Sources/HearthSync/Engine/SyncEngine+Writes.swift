@@ -209,10 +209,7 @@ extension SyncEngine {
       case .emit(let action): emit(action)
       case .outboxChanges: statusWatch.outboxChanges()
       case .backendConfirms: statusWatch.backendConfirms()
-      case .show(let changes): refreshViews(changes)
-      case .showReverted(let changes):
-        views.release(reverted: changes)
-        refreshViews(changes)
+      case .show(let changes, let isReversal): refreshViews(changes, isReversal: isReversal)
       case .synchronize: retryOnce(.synchronizeViews)
       }
     }
@@ -236,8 +233,7 @@ extension SyncEngine {
       log(.error, message)
       emit(waits.complete(batch.batchID, StatusError(code: .dataLoss, message: message)))
     }
-    views.release(reverted: changes)
-    refreshViews(changes)
+    refreshViews(changes, isReversal: true)
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
   }

@@ -9,10 +9,8 @@ extension WriteWaits {
     case outboxChanges
     /// The backend has answered a write.
     case backendConfirms
-    /// Show these documents, as the local view now has them.
-    case show(DocumentMap)
-    /// Show these documents, from which a write has gone without an effect.
-    case showReverted(DocumentMap)
+    /// Show these documents, as the local view now has them; `isReversal` if a write has gone from them without an effect.
+    case show(DocumentMap, isReversal: Bool = false)
     /// The outbox cannot be read: bring everything in line with the file later.
     case synchronize
   }
@@ -41,7 +39,7 @@ extension WriteWaits {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       actions.append(.emit(.log(.warning, "Write at \(keys) failed: \(error.message)")))
     }
-    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.showReverted(changes)]
+    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.show(changes, isReversal: true)]
   }
 
   /// Completes the calls that wait for a batch that was answered. Comes before the listeners hear of its outcome.

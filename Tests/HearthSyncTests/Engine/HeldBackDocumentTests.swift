@@ -74,6 +74,25 @@ struct HeldBackDocumentTests {
     #expect(client.snapshots[listener]?.last?.ids == [])
   }
 
+  @Test("is looked up by the client that has the streams, also if another one takes the write back")
+  func writeWithdrawnElsewhere() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.write(.set(key("rooms/1"), ["n": 5]))
+    cache.deliver()
+    try a.commit(at: 20)
+    cache.deliver()
+    let listener = a.listen(rooms)
+    b.write(.patch(key("rooms/1"), [:], mask: FieldMask([field("tag")])))
+    cache.deliver()
+    try a.fill(2, [], at: 30)
+    #expect(a.ids(listener) == ["1"] && a.engine.activeLimboDocuments.isEmpty)
+    _ = b.request(.withdraw(2, evenIfSent: true))
+    cache.deliver()
+    #expect(a.engine.activeLimboDocuments == [key("rooms/1"): 1])
+    try a.fill(1, [], at: 40)
+    #expect(a.ids(listener) == [])
+  }
+
   @Test("waits for its own target's part of the result after the stream was opened again")
   func snapshotOfAnotherTarget() throws {
     let client = try TestClient()
