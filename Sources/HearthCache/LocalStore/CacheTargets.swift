@@ -190,6 +190,11 @@ final class CacheTargets {
     } else {
       active.data = active.data.after(change, at: event.snapshotVersion)
     }
+    // A former result with the changes since then lacks a document that has left it without a change. Clients that show the document would
+    // not hear of it from one that takes the target over with that result, and has nothing in limbo. With a limit each compares the keys.
+    if active.data.target.limit == nil, removed.contains(where: { event.documentUpdates[$0] == nil }) {
+      active.data.lastLimboFreeSnapshotVersion = .none
+    }
     // After a mismatch or a reset the stored token must go. Otherwise an older token is safe, so it is written together with changed
     // documents or when it is due.
     if isMismatch || change.isPartial || change.changesDocuments || Self.isDue(active) {
