@@ -1,7 +1,7 @@
 import HearthModel
 
 /// The effects of pending batches on documents at the moment at which the backend changed the documents beneath. They stay until
-/// the first of the batches is answered.
+/// the first of the batches is answered, or a batch behind them is taken back.
 struct KeptChanges {
   private struct Kept {
     var overlay: Mutation
@@ -25,6 +25,16 @@ struct KeptChanges {
       guard let overlay = try? Mutation.overlay(for: view.document, changedFields: former.isUnknown ? nil : view.mask)
       else { return nil }
       return Kept(overlay: overlay, batchIDs: pending.map(\.batchID))
+    }
+  }
+
+  /// A batch is taken back: what its documents look like is found out anew.
+  ///
+  /// - Parameter queue: the pending batches of its user, with this one.
+  mutating func batchLeaves(_ batch: MutationBatch, _ queue: [MutationBatch]) {
+    for key in batch.keys {
+      let pending = queue.filter { $0.keys.contains(key) }.map(\.batchID)
+      kept[key]?.removeAll { pending.starts(with: $0.batchIDs) }
     }
   }
 

@@ -98,6 +98,11 @@ struct SharedReference {
       state.kept.remoteChanges(from: known, to: document, queues)
       state.remote[key] = document.isUnknown ? nil : document
     }
+    if next.transaction == "Withdraw batch" {
+      for queue in queues {
+        for batch in left where queue.contains(batch) { state.kept.batchLeaves(batch, queue) }
+      }
+    }
     state.rows = next.rows
     state.outboxes = next.outboxes
     for user in next.outboxes.keys {
