@@ -106,6 +106,6 @@ extension SharedClient {
     let version = world.backend.now - Int64.random(in: 0...3, using: &world.generator)
     let bytes = SimulatedBundle.bytes(of: world.backend, at: version)
     post(.bundleBytes(id, bytes))
-    post(.bundleEnded(id, nil))
+    if openWaits.contains(id) { post(.bundleEnded(id, nil)) }
   }
 }

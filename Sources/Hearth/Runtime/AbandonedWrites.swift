@@ -21,9 +21,8 @@ struct AbandonedWrites {
   /// The writes that are not saved.
   let unsaved: Set<WriteID>
 
-  /// - Returns: the error of those that were not saved, also of writes that nobody waits for; nil if there is none.
-  @discardableResult
-  func end(_ writes: [WriteID: WriteCompletion]) -> NSError? {
+  /// - Parameter lost: Gets those that were not saved, also writes that nobody waits for.
+  func end(_ writes: [WriteID: WriteCompletion], _ lost: LostWrites) {
     for (id, write) in writes {
       if unsaved.contains(id) {
         write.refuse(Self.unsavedError(reason))
@@ -31,10 +30,11 @@ struct AbandonedWrites {
         write.abandon(Self.error(reason, savedIn: place))
       }
     }
-    guard !unsaved.isEmpty else { return nil }
+    guard !unsaved.isEmpty else { return }
+    let heard = unsaved.count { writes[$0]?.hasCaller ?? false }
+    lost.add(unheard: unsaved.count - heard, heard: heard, because: reason.localizedDescription)
     let error = StatusError.notSaved(writeCount: unsaved.count, because: reason.localizedDescription)
     HearthLog.error("\(error.message)")
-    return .firestore(error)
   }
 
   /// The error of a write that has ended before it was saved.

@@ -10,13 +10,13 @@ internal import HearthSync
 ///
 /// | state | start | calls | stop |
 /// |---|---|---|---|
-/// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
+/// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting, locked or failed | cannot come before start | stopped |
 /// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
-/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
+/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then, and where the disk does not let it be opened, writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
-/// | locked | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
+/// | locked: the folder or the file is in use, or its disk does not let it be opened | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | end with `cancelled`; listeners on a queue are silent | completes when everything is closed |
 final class ClientLoop {
@@ -63,8 +63,6 @@ final class ClientLoop {
   private var suspensionWatch: AnyObject?
   /// The number of the present client: one for each successful opening of the cache.
   private var clientCount = 0
-  /// The error of writes that could not be saved when the last client ended. The next call that stops the client reports it.
-  private var unsavedError: NSError?
   private let lostWrites = LostWrites()
   /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
   private var isStopping = false
@@ -133,7 +131,7 @@ final class ClientLoop {
     guard case .running(let client) = state else { return }
     if let error = client.endingError {
       HearthLog.error("\(error.localizedDescription)")
-      unsavedError = client.giveWay(error) ?? unsavedError
+      client.giveWay(error)
       choices.endListeners()
       state = .failed(error)
     } else if !isStopping, restsUntil <= .now, client.takeRequestToYield() {
@@ -170,8 +168,7 @@ final class ClientLoop {
       let isMigrated = (error as? StoreError)?.kind == .newerSchema
       let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
-      let unsaved = client.end(error, writesIn: .outOfReach)
-      unsavedError = unsaved ?? (isStopping ? held.unsavedError : nil) ?? unsavedError
+      client.end(error)
       choices.endListeners()
       state = .failed(error)
     }
@@ -188,7 +185,7 @@ final class ClientLoop {
   }
 
   private func refuse(_ call: ClientCall, _ error: NSError) {
-    if case .writes(let writes) = call { lostWrites.add(writes.count { !$0.hasCaller }) }
+    if case .writes(let writes) = call { lostWrites.add(writes, isEnd: isStopping) }
     call.refuse(error)
   }
 
@@ -225,10 +222,10 @@ final class ClientLoop {
         planAttempt(after: pause)
         return
       }
-      let isInUse = FolderWait.isWorthwhile(after: error)
+      let mayPass = FolderWait.mayPass(error)
       // The others may have the folder again.
       configuration.endRequest.withdraw()
-      let error = isInUse ? FolderWait.givenUp(error) : error
+      let error = FolderWait.givenUp(error)
       let reported = fail(error)
       if let cacheOpened = configuration.cacheOpened {
         var inMemory = configuration
@@ -237,7 +234,7 @@ final class ClientLoop {
         cacheOpened(error)
       }
       handle(wait.takeHeld(), post: post)
-      if isInUse, case .failed = state { state = .locked(wait, reported) }
+      if mayPass, case .failed = state { state = .locked(wait, reported) }
     }
   }
 
@@ -285,14 +282,11 @@ final class ClientLoop {
     } catch {
       let error = NSError.firestore(opening: error)
       HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
-      unsavedError = client.end(error, writesIn: .outOfReach) ?? unsavedError
+      client.end(error)
       state = .locked(wait, error)
     }
-    let unsaved = wait.unsavedError
     reopenIfNeeded(post: post)
     handle(wait.takeHeld(), post: post)
-    // The first of them may have found the folder free.
-    if case .locked = state, isStopping { unsavedError = unsavedError ?? unsaved }
   }
 
   private func watchForSuspension(post: @escaping @Sendable (Message) -> Void) {
@@ -315,7 +309,10 @@ final class ClientLoop {
       guard FolderWait.isWorthwhile(after: error), wait.configuration.endRequest.isMade else {
         wait.configuration.endRequest.withdraw()
         // While the folder is in use, everything stays as it is: the operation reports the known error.
-        if !FolderWait.isWorthwhile(after: error) { fail(error) }
+        if !FolderWait.isWorthwhile(after: error) {
+          let reported = fail(error)
+          if FolderWait.mayPass(error) { state = .locked(wait, reported) }
+        }
         return nil
       }
       var configuration = wait.configuration
@@ -378,13 +375,14 @@ final class ClientLoop {
       // Calls that were refused before may have chosen another user or switched the network.
       handle((known == nil ? [] : choices.messages) + wait.takeHeld(), post: post)
     } catch {
-      guard FolderWait.isWorthwhile(after: error) else {
+      guard FolderWait.mayPass(error) else {
         abandon(remainder, after: error)
-        if isStopping { unsavedError = unsavedError ?? wait.unsavedError }
         return handle(wait.takeHeld(), post: post)
       }
-      planAttempt(after: wait.nextPause() ?? FolderWait.pauseAfterLimit)
-      guard known == nil, wait.isOver else {
+      let isWorthwhile = FolderWait.isWorthwhile(after: error)
+      let pause = isWorthwhile ? wait.nextPause() ?? FolderWait.pauseAfterLimit : FolderWait.pauseAfterFailure
+      planAttempt(after: pause)
+      guard known == nil, wait.isOver || !isWorthwhile else {
         state = .reopening(wait, remainder, known)
         return
       }
@@ -397,7 +395,7 @@ final class ClientLoop {
 
   private func abandon(_ remainder: RunningClient.Remainder, after error: any Error) {
     var remainder = remainder
-    unsavedError = remainder.abandon(fail(error)) ?? unsavedError
+    remainder.abandon(fail(error), lostWrites)
   }
 
   @discardableResult
@@ -426,26 +424,26 @@ final class ClientLoop {
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      let error = takeLossError(client.stop { endings.resume() })
+      client.stop { endings.resume() }
+      let error = lostWrites.takeAll()
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
-      completion(takeLossError(wait.refuseHeld()))
+      wait.refuseHeld(lostWrites)
+      completion(lostWrites.takeAll())
     case .reopening(let wait, var remainder, _):
       state = .stopped(Self.makeEndings())
-      let held = wait.refuseHeld()
-      completion(takeLossError(remainder.abandon(.terminated) ?? held))
+      remainder.abandon(.terminated, lostWrites)
+      wait.refuseHeld(lostWrites)
+      completion(lostWrites.takeAll())
     case .idle, .suspended, .yielding, .locked, .failed:
       if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
-      completion(takeLossError())
+      completion(lostWrites.takeAll())
     }
   }
-
-  /// The error of the end of the client: of the writes that are lost with it, and of those that were lost before.
-  private func takeLossError(_ error: NSError? = nil) -> NSError? { lostWrites.takeError(after: error ?? unsavedError) }
 
   /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.
   private func openAtEnd(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {

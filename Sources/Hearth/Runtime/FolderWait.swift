@@ -29,6 +29,8 @@ final class FolderWait {
   private static let longestPause: Duration = .milliseconds(250)
   /// The pause between attempts after that.
   static let pauseAfterLimit: Duration = .seconds(1)
+  /// The pause between attempts to open a cache that its disk does not let be opened. Each may copy an outbox.
+  static let pauseAfterFailure: Duration = .seconds(10)
 
   init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
@@ -86,25 +88,33 @@ final class FolderWait {
     held.reduce(0) { if case .call(.writes(let writes)) = $1 { $0 + writes.count } else { $0 } }
   }
 
-  /// The error of the writes among the operations that are held, should the folder not come free; nil if there are none.
-  var unsavedError: NSError? {
-    let count = heldWriteCount
-    return count > 0
-      ? .firestore(StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")) : nil
-  }
-
   /// Ends the operations that were held, because the client is terminated.
   ///
-  /// - Returns: the error that the writes among them got; nil if there was none.
-  func refuseHeld() -> NSError? {
-    let error = unsavedError
+  /// - Parameter lost: Gets the writes among them.
+  func refuseHeld(_ lost: LostWrites) {
+    let reason = "The cache's folder is in use."
+    let error = NSError.firestore(StatusError.notSaved(writeCount: heldWriteCount, because: reason))
     for case .call(let call) in takeHeld() {
-      if case .writes = call { call.refuse(error) } else { call.refuse(nil) }
+      guard case .writes(let writes) = call else {
+        call.refuse(nil)
+        continue
+      }
+      lost.add(writes, isEnd: true, because: reason)
+      call.refuse(error)
     }
-    return error
   }
 
-  /// Returns whether opening may succeed later without any change to the set-up.
+  /// Returns whether every later operation is to try again to open the cache: also where waiting is in vain, because the disk is full or fails, or
+  /// the folder is not there.
+  static func mayPass(_ error: any Error) -> Bool {
+    if isWorthwhile(after: error) { return true }
+    switch (error as? StoreError)?.kind {
+    case .full, .io, .cannotOpen, .readOnly: return true
+    default: return false
+    }
+  }
+
+  /// Returns whether opening may succeed soon without any change to the set-up.
   static func isWorthwhile(after error: any Error) -> Bool {
     if case CacheError.otherBackend = error { return true }
     return (error as? StoreError)?.kind == .unavailable
@@ -118,7 +128,7 @@ final class FolderWait {
 
   /// The error for callers when the time is over.
   static func givenUp(_ error: any Error) -> any Error {
-    guard let error = error as? StoreError else { return error }
+    guard let error = error as? StoreError, error.kind == .unavailable else { return error }
     return StoreError(
       kind: error.kind,
       message: error.message

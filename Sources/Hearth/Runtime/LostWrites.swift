@@ -2,26 +2,65 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 
-/// The writes without a completion that were not saved and that nobody has heard of. They are reported once: by the next list of pending
-/// writes, or by the end of the client.
+/// The writes that were not saved, by the reason.
+///
+/// | writes | reported by the next list of pending writes | by the end of the client |
+/// |---|---|---|
+/// | without a completion: nobody has heard of them | yes | unless that list has reported them |
+/// | with one, lost together with a client | - | yes |
 ///
 /// A ``ClientLoop`` shares it with its clients. Confined to the queue that all of them run on.
 final class LostWrites {
-  private var count = 0
-
-  func add(_ count: Int) { self.count += count }
-
-  /// Adds what was not reported to an error that is reported.
-  func takeError(after error: NSError?) -> NSError? {
-    guard let error else { return takeError() }
-    guard let lost = takeError() else { return error }
-    return .firestore(.unavailable, "\(error.localizedDescription) Besides, \(lost.localizedDescription)")
+  private struct Loss {
+    let reason: String
+    var unheard: Int
+    var heard: Int
   }
 
-  /// - Returns: The error to report; nil if there is nothing that was not reported.
-  func takeError() -> NSError? {
-    guard count > 0 else { return nil }
-    defer { count = 0 }
-    return .firestore(StatusError.notSaved(writeCount: count, because: "The cache did not take them."))
+  private static let refused = "The cache did not take them."
+  /// In the order in which the reasons came up. A reason that names a path or a number is one of its own, so there are not more than some.
+  private var losses: [Loss] = []
+  private static let maximumReasons = 8
+
+  /// - Parameters:
+  ///   - unheard: The number of writes without a completion.
+  ///   - heard: The number of those with one that the end of the client is to report as well.
+  func add(unheard: Int, heard: Int = 0, because reason: String? = nil) {
+    guard unheard + heard > 0 else { return }
+    var reason = reason ?? Self.refused
+    if losses.count >= Self.maximumReasons, !losses.contains(where: { $0.reason == reason }) { reason = Self.refused }
+    if let index = losses.firstIndex(where: { $0.reason == reason }) {
+      losses[index].unheard += unheard
+      losses[index].heard += heard
+    } else {
+      losses.append(Loss(reason: reason, unheard: unheard, heard: heard))
+    }
+  }
+
+  /// - Parameter isEnd: True if they end with the client.
+  func add(_ writes: [WriteCall], isEnd: Bool, because reason: String? = nil) {
+    let heard = writes.count(where: \.hasCaller)
+    add(unheard: writes.count - heard, heard: isEnd ? heard : 0, because: reason)
+  }
+
+  /// - Returns: The error for the writes that nobody has heard of; nil if there are none. It is not given again.
+  func takeUnheard() -> NSError? {
+    defer {
+      for index in losses.indices { losses[index].unheard = 0 }
+      losses.removeAll { $0.heard == 0 }
+    }
+    return error(\.unheard)
+  }
+
+  /// - Returns: The error for all of them; nil if there are none. It is not given again.
+  func takeAll() -> NSError? {
+    defer { losses = [] }
+    return error { $0.unheard + $0.heard }
+  }
+
+  private func error(_ count: (Loss) -> Int) -> NSError? {
+    let errors = losses.filter { count($0) > 0 }.map { StatusError.notSaved(writeCount: count($0), because: $0.reason) }
+    guard let first = errors.first else { return nil }
+    return .firestore(StatusError(code: first.code, message: errors.map(\.message).joined(separator: " Besides, ")))
   }
 }

@@ -65,7 +65,7 @@ extension RunningClient {
     guard unsavedCount == 0 else {
       return complete(id) { completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
     }
-    if let error = lostWrites.takeError() { return complete(id) { completion(.failure(error)) } }
+    if let error = lostWrites.takeUnheard() { return complete(id) { completion(.failure(error)) } }
     do {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)

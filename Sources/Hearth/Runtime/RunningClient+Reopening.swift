@@ -26,13 +26,13 @@ extension RunningClient {
 
     /// Ends the parts when there is no successor.
     ///
-    /// - Returns: an error if there are writes that were not saved.
-    mutating func abandon(_ error: NSError) -> NSError? {
+    /// - Parameter lost: Gets the writes that were not saved.
+    mutating func abandon(_ error: NSError, _ lost: LostWrites) {
       for (_, request) in requests { request.fail(error) }
       outbox.end(.failure(error))
       status.end(.failure(error))
       for (_, listener) in syncListeners { listener.remove() }
-      return AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
+      AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes, lost)
     }
   }
 

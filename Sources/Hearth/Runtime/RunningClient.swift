@@ -153,7 +153,7 @@ final class RunningClient {
     case .request(let id, let request):
       begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
-      // A bundle whose loading has ended must not begin anew with what comes after that.
+      // A bundle whose end was reported would begin anew with what comes after that.
       if requests[id] != nil {
         configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       }
@@ -345,7 +345,7 @@ final class RunningClient {
 
   /// Ends a write that is not stored, as far as is known.
   func writeNotSaved(_ id: WriteID, _ error: StatusError) {
-    if writes[id]?.hasCaller != true { lostWrites.add(1) }
+    if writes[id]?.hasCaller != true { lostWrites.add(unheard: 1) }
     completeWrite(id, error)
   }
 
@@ -377,16 +377,14 @@ final class RunningClient {
 
   // MARK: - Ends
 
-  /// Ends everything; waiting tasks get an error, completions of writes are never called.
-  ///
-  /// - Returns: an error if there are writes that could not be stored. Their completions have got one, too.
-  func stop(_ completion: @escaping @Sendable () -> Void) -> NSError? {
+  /// Ends everything; waiting tasks get an error, completions of writes are never called, but those of writes that could not be stored.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
     run(.shutdown)
-    let error = refuseUnsavedWrites()
+    refuseUnsavedWrites()
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.endSilently() }
     for (_, listener) in syncListeners { listener.remove() }
-    abandonedWrites(.terminated, savedIn: cache.isPersistent ? .disk : .memory).end(writes)
+    AbandonedWrites(reason: .terminated, place: cache.isPersistent ? .disk : .memory, unsaved: []).end(writes, lostWrites)
     for (_, request) in requests { request.fail(.terminated) }
     listeners = [:]
     syncListeners = [:]
@@ -400,23 +398,17 @@ final class RunningClient {
     endWakeUps()
     cache.close()
     streams.shutdown(completion)
-    return error
   }
 
   /// Ends the writes that are not stored and will not be.
-  ///
-  /// - Returns: the error that each of them got; nil if there is none.
-  private func refuseUnsavedWrites() -> NSError? {
+  private func refuseUnsavedWrites() {
     let ids = engine.heldWriteIDs
-    guard !ids.isEmpty else { return nil }
+    guard !ids.isEmpty else { return }
     let error = StatusError.notSaved(writeCount: ids.count)
     HearthLog.error("\(error.message)")
+    let heard = ids.count { writes[$0]?.hasCaller ?? false }
+    lostWrites.add(unheard: ids.count - heard, heard: heard, because: StatusError.fileIsHeld)
     for id in ids { writes.removeValue(forKey: id)?.refuse(.firestore(error)) }
-    return .firestore(error)
-  }
-
-  private func abandonedWrites(_ reason: NSError, savedIn place: AbandonedWrites.Place) -> AbandonedWrites {
-    AbandonedWrites(reason: reason, place: place, unsaved: Set(engine.heldWriteIDs))
   }
 
   // MARK: - A suspended process
@@ -480,20 +472,16 @@ final class RunningClient {
 
   /// Closes the cache that this client must not use any more, and ends everything with an error.
   ///
-  /// - Returns: one more error if there are writes that were not saved.
-  func giveWay(_ error: NSError) -> NSError? {
+  func giveWay(_ error: NSError) {
     run(.shutdown)
-    return end(error, writesIn: .outOfReach)
+    end(error)
   }
 
-  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused. Listeners for "snapshots in
-  /// sync" stay with the loop, which adds them to the next client.
-  ///
-  /// - Parameter place: The place of the writes that were saved.
-  /// - Returns: an error if there are writes that were not saved.
-  func end(_ error: NSError, writesIn place: AbandonedWrites.Place) -> NSError? {
-    defer { close(failing: error) }
-    return abandonedWrites(error, savedIn: place).end(writes)
+  /// Ends everything with an error, and leaves the cache as it is, which this client cannot read any more. Writes that are not stored yet
+  /// are refused. Listeners for "snapshots in sync" stay with the loop, which adds them to the next client.
+  func end(_ error: NSError) {
+    AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(engine.heldWriteIDs)).end(writes, lostWrites)
+    close(failing: error)
   }
 
   /// Ends the readings beside the loop. No other connection of this client has the cache's file open when this returns.

@@ -123,7 +123,7 @@ package final class ClientFiles: ClientLocks {
   }
 
   /// Makes the files of this client anew that somebody has deleted. Without the first one the others take this client for dead, without the
-  /// second one they cannot wake it.
+  /// second one they cannot wake it, and without that of the lease they take it from this client.
   ///
   /// - Returns: True if there is another watcher to listen to.
   package func makeMissing() throws(StoreError) -> Bool {
@@ -135,6 +135,11 @@ package final class ClientFiles: ClientLocks {
       repeat { made = try Self.lock(path, folder) } while !made.isAt(path)
       self.life = made
       life.release()
+    }
+    // Nothing is lost if another client was faster: it has the lease then.
+    if let lease, !lease.isAt(leasePath), let made = try? LockFile(path: leasePath) {
+      self.lease = made
+      lease.release()
     }
     guard watcher != nil, wakeFile != FileIdentity(path: Self.wakePath(folder, name)) else { return false }
     watchWakeUps()
@@ -151,7 +156,11 @@ package final class ClientFiles: ClientLocks {
   // MARK: - The lease
 
   package func acquireLease() throws -> Bool {
-    if lease != nil { return true }
+    if let lease {
+      if lease.isAt(leasePath) { return true }
+      // The file was deleted, and another client may hold the one that is there now.
+      releaseLease()
+    }
     // Looked at first: to open the file for writing and to close it again would tell the others that its holder has ended.
     if LockFile.isLocked(path: leasePath) { return false }
     do {
@@ -165,7 +174,10 @@ package final class ClientFiles: ClientLocks {
     }
   }
 
-  package var leaseIsFree: Bool { lease == nil && !LockFile.isLocked(path: leasePath) }
+  package var leaseIsFree: Bool {
+    if let lease, lease.isAt(leasePath) { return false }
+    return !LockFile.isLocked(path: leasePath)
+  }
 
   package func releaseLease() {
     lease?.release()

@@ -202,7 +202,8 @@ package final class CacheOutbox {
   }
 
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
-    guard batch.keepsOutcome, let identity = batch.identity else { return }
+    guard batch.keepsOutcome || transactions.sharing.mayBeAwaitedByDead(batch.batchID), let identity = batch.identity
+    else { return }
     try outcomes.insert(outcome, for: identity, at: time, globals)
   }
 }

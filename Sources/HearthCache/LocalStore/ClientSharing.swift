@@ -24,6 +24,8 @@ final class ClientSharing {
     fileprivate(set) var dataVersion: Int64
     /// SQLite's number of the tables for which their versions were read.
     fileprivate(set) var schemaVersion: Int64?
+    /// The last batch that a client may wait for that was found dead. Its files may have been deleted while it lived.
+    fileprivate(set) var lastBatchOfDead: BatchID = 0
     /// The names of the other clients, as of the two numbers by which a change of them shows.
     fileprivate(set) var others: (count: Int64, highest: ClientID, names: [String])?
     /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
@@ -39,6 +41,7 @@ final class ClientSharing {
 
   let clients: ClientTable
   let notices: NoticeTable
+  private let globals: CacheGlobals
   /// Nil for the only client that a cache can have.
   let locks: (any ClientLocks)?
   /// The backend of this client, for the others.
@@ -49,6 +52,7 @@ final class ClientSharing {
   init(in tables: CacheTables, locks: (any ClientLocks)?, backend: String) {
     clients = tables.clients
     notices = tables.notices
+    globals = tables.globals
     self.locks = locks
     self.backend = backend
   }
@@ -211,9 +215,13 @@ final class ClientSharing {
     guard let locks else { return }
     for client in try clients.clients() where client.id != membership?.client && !locks.isAlive(client.name) {
       try clients.remove(client.id)
+      membership?.lastBatchOfDead = try globals.highestBatchID()
       try tell(.clients)
     }
   }
+
+  /// True if a client may wait for the answer to the batch that does not hear of it, because it counts as dead.
+  func mayBeAwaitedByDead(_ batchID: BatchID) -> Bool { membership.map { batchID <= $0.lastBatchOfDead } ?? false }
 
   /// The names of the other clients as they were read last; nil if they have changed since, or may have.
   var knownNamesOfOthers: [String]? {

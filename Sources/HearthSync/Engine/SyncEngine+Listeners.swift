@@ -88,8 +88,12 @@ extension SyncEngine {
     retryOnce(.beginListens, isDue: false)
   }
 
-  /// Begins the listeners that had to wait for another process.
+  /// Begins the listeners that had to wait for another process, unless this one is about to be suspended: a query in the background would
+  /// hold the file open.
   func beginHeldListens() throws {
+    guard held.listens.isEmpty || !membership.isAway else {
+      throw StoreError(kind: .unavailable, message: "The process is suspended.")
+    }
     let waiting = held.takeListens()
     for (index, listen) in waiting.enumerated() {
       begin(listen)

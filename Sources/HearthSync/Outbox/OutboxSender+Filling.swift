@@ -71,13 +71,18 @@ extension OutboxSender {
   /// Gives a batch the preconditions that it is sent with.
   ///
   /// Stored preconditions stay: the batch may have been sent, and is sent again with what it was sent with, whatever the rules are now and
-  /// whatever is left of the documents below it.
+  /// whatever is left of the documents below it. If it was not sent, documents for which a process without their rule has stored none get theirs.
   private mutating func guarded(
     _ batch: MutationBatch, isRefused: Bool, _ localStore: LocalStore
   ) throws -> Guarded {
     guard batch.keepsBases else { return .ready(batch) }
-    if let guards = batch.guards, !isRefused { return isWriting(any: Set(guards.keys)) ? .waits : .ready(batch) }
     let bases = try localStore.outbox.bases(of: batch)
+    if let guards = batch.guards, !isRefused {
+      let isDecided = bases.bases.keys.allSatisfy { guards[$0] != nil }
+      if try isDecided || mayBeCommitted(batch.batchID, lastSent: localStore.outbox.lastBatchThatMayBeSent) {
+        return isWriting(any: Set(guards.keys)) ? .waits : .ready(batch)
+      }
+    }
     if isWriting(any: Set(bases.bases.keys)) { return .waits }
     if bases.mustBeCompared || isRefused {
       // It was sent only under conditions. A former process may have done that, so that the backend's documents may be those that it makes.

@@ -5,10 +5,11 @@ internal import HearthModel
 /// The outbox may not move for long, behind a conflict or at a backend that refuses for the time being, so each wait has a bound: that of a read
 /// whose backend does not answer. Then the read gets what the cache has.
 ///
-/// The reads that wait are looked at after each event, as long as there may be some. The timer runs for the one that has waited longest.
+/// The reads that wait are looked at after each event, as long as there may be some. The timer runs for the one that has waited longest. A read
+/// whose view waits for something else as well in between, such as a document in limbo, keeps the end of its time, however often that happens.
 struct OwnWriteWaits {
   private let timeout: Duration
-  /// The reads that wait, with the ends of their times.
+  /// The reads without an answer that have waited, with the ends of their times.
   private var ends: [ListenerID: Duration] = [:]
   /// The time when the timer runs out; nil while it does not run.
   private var timerEnd: Duration?
@@ -27,18 +28,21 @@ struct OwnWriteWaits {
 
   /// An event has ended.
   ///
-  /// - Parameter waiting: The reads that wait.
-  mutating func eventEnded(_ waiting: Set<ListenerID>, now: Duration) -> [SyncAction] {
+  /// - Parameters:
+  ///   - waiting: The reads that wait.
+  ///   - unanswered: All reads without an answer.
+  mutating func eventEnded(_ waiting: Set<ListenerID>, among unanswered: Set<ListenerID>, now: Duration) -> [SyncAction] {
+    assert(waiting.isSubset(of: unanswered), "A read waits that has its answer: \(waiting), \(unanswered).")
     mayWait = false
-    ends = ends.filter { waiting.contains($0.key) }
+    ends = ends.filter { unanswered.contains($0.key) }
     for read in waiting where ends[read] == nil { ends[read] = now + timeout }
-    guard let first = ends.values.min() else {
+    guard let first = waiting.compactMap({ ends[$0] }).min() else {
       defer { timerEnd = nil }
       return timerEnd == nil ? [] : [.cancelTimer(.ownWritesTimeout)]
     }
     guard timerEnd != first else { return [] }
     timerEnd = first
-    return [.startTimer(.ownWritesTimeout, after: first - now)]
+    return [.startTimer(.ownWritesTimeout, after: max(first - now, .zero))]
   }
 
   /// - Returns: The reads whose time is over, if they still wait.
@@ -52,19 +56,19 @@ extension QueryViews {
   /// Bounds the waits of reads for answers to the user's own writes.
   mutating func boundWaitsForOwnWrites(now: Duration) -> [Action] {
     guard ownWriteWaits.isConcerned else { return [] }
-    let waiting = readsAwaitingOwnWrites
-    return ownWriteWaits.eventEnded(waiting, now: now).map { .emit($0) }
+    return ownWriteWaits.eventEnded(unansweredReads(\.awaitsOnlyOwnWrites), among: unansweredReads { _ in true }, now: now)
+      .map { .emit($0) }
   }
 
   mutating func ownWritesTimerFired(now: Duration) -> [Action] {
-    let over = ownWriteWaits.timerFired(now: now).intersection(readsAwaitingOwnWrites)
+    let over = ownWriteWaits.timerFired(now: now).intersection(unansweredReads(\.awaitsOnlyOwnWrites))
     return over.sorted { $0.rawValue < $1.rawValue }
       .flatMap { endFreshRead(of: $0) + endWait(of: $0, isAnswered: false) }
   }
 
-  private var readsAwaitingOwnWrites: Set<ListenerID> {
+  private func unansweredReads(_ isConcerned: (View) -> Bool) -> Set<ListenerID> {
     queries.ids.reduce(into: []) { found, id in
-      guard let query = queries[id], query.view.awaitsOnlyOwnWrites else { return }
+      guard let query = queries[id], isConcerned(query.view) else { return }
       found.formUnion(query.listeners.lazy.filter(\.awaitsAnswer).map(\.id))
     }
   }

@@ -51,7 +51,7 @@ struct CacheMembership {
   var primaryWatch: PrimaryWatch
   private var owed: Set<OwedNotice> = []
   /// True from a suspension until the client is among the others again.
-  private var isAway = false
+  private(set) var isAway = false
   /// True from the loss of notices until the client has looked up its batches instead.
   private var missesNotices = false
   /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.

@@ -34,9 +34,11 @@ extension StatusError {
     StatusError(code: .failedPrecondition, message: "The client has already been terminated.")
   }
 
+  package static let fileIsHeld = "Another process holds the cache's file."
+
   /// The error of writes that could not be stored in time.
   package static func notSaved(
-    writeCount: Int, because reason: String = "Another process holds the cache's file."
+    writeCount: Int, because reason: String = fileIsHeld
   ) -> StatusError {
     let subject = writeCount == 1 ? "1 write is" : "\(writeCount) writes are"
     return StatusError(code: .unavailable, message: "\(subject) not saved. \(reason)")

@@ -56,6 +56,24 @@ struct ClientFilesTests {
     #expect(try !second.makeMissing(), "it has ended")
   }
 
+  @Test("one client holds the lease also if its file is deleted: the holder makes it anew, or has lost it")
+  func deletedLease() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(try first.acquireLease())
+    try FileManager.default.removeItem(atPath: "\(folder.path)/cache.lease")
+    _ = try first.makeMissing()
+    #expect(try !second.acquireLease() && !second.leaseIsFree)
+    #expect(try first.acquireLease())
+
+    try FileManager.default.removeItem(atPath: "\(folder.path)/cache.lease")
+    #expect(try second.acquireLease())
+    _ = try first.makeMissing()
+    #expect(try !first.acquireLease() && !first.leaseIsFree)
+    #expect(try second.acquireLease())
+    second.releaseLease()
+    #expect(try first.leaseIsFree && first.acquireLease())
+  }
+
   @Test("one client holds the lease, until it gives it back or ends")
   func lease() throws {
     let (first, second) = (try client("first"), try client("second"))

@@ -345,4 +345,22 @@ struct LockedFileTests {
     #expect(waits == 1)
     try unlock()
   }
+
+  @Test("a listener that has waited does not begin while its process is suspended, when its query would hold the file open")
+  func listenerInSuspension() throws {
+    let other = try cache.client(
+      "b", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1), busyTimeout: .milliseconds(20))
+    cache.takeLease(for: other)
+    cache.wait()
+    #expect(other.engine.isPrimary)
+    try lock()
+    let listener = other.listen(rooms)
+    try stopped.execute("ROLLBACK")
+    other.post(.suspend)
+    #expect(other.queries.isEmpty && other.snapshots[listener] == nil)
+    other.post(.resume)
+    cache.wait(60)
+    try other.runQuery()
+    #expect(other.ids(listener) == [])
+  }
 }

@@ -165,6 +165,25 @@ struct SentAgainTests {
     #expect(client.sentBatches == sent && client.lookUps.isEmpty)
   }
 
+  @Test("but was not, because its process had no rule and no network, gets its conditions from the process that sends it")
+  func notSentWithoutRule() throws {
+    let client = try client(knowing: room(at: 5))
+    client.write(Edit.increment.mutation("rooms/a"))
+    client.write(Edit.set.mutation("rooms/a"))
+    client.conflictRules = ConflictRules()
+    client.isReachable = false
+    try client.restart()
+    client.setNetwork(isEnabled: true)
+    #expect(client.sentBatches.isEmpty)
+    client.conflictRules = Self.roomRules
+    client.isReachable = true
+    try client.restart()
+    client.setNetwork(isEnabled: true)
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
+    try client.commit(at: 10)
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
+  }
+
   @Test("is not sent before its conditions are stored")
   func storedFirst() throws {
     let client = try client(knowing: room(at: 5))

@@ -272,4 +272,26 @@ struct SuspendedClientTests {
     #expect(former != .online && b.engine.onlineState == .online)
     _ = c
   }
+
+  @Test("the caller of a write hears its answer that came while its process counted as dead, without any other client")
+  func answeredWhileTakenForDead() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let writes = [b.write(.set(key("rooms/1"), ["n": 1])), b.write(.set(key("rooms/2"), ["n": 1]))]
+    cache.deliver()
+    #expect(a.sentBatches.count == 2)
+    b.whileTakenForDead { a.fire(.clientMetadataRefresh) }
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 1)
+    for time in [10, 11] { try a.commit(at: Int64(time)) }
+    b.fire(.clientMetadataRefresh)
+    cache.wait(2)
+    #expect(writes.allSatisfy { b.writes[$0] == .some(nil) })
+    // What is written from now on needs no trace.
+    let kept = try cache.count("SELECT count(*) FROM cache_write_outcomes")
+    let later = b.write(.set(key("rooms/3"), ["n": 1]))
+    cache.deliver()
+    try a.commit(at: 12)
+    cache.wait()
+    #expect(b.writes[later] == .some(nil))
+    #expect(try cache.count("SELECT count(*) FROM cache_write_outcomes") == kept)
+  }
 }

@@ -169,6 +169,13 @@ final class SharedTestClient {
     cache.locks.end(name)
   }
 
+  /// Somebody deletes the client's files, so that others take it for dead at their next look, until it has made them anew.
+  func whileTakenForDead(_ body: () -> Void) {
+    cache.locks.end(name)
+    body()
+    cache.locks.resume(name)
+  }
+
   func suspend() {
     post(.suspend)
     cache.locks.end(name)

@@ -52,6 +52,16 @@ final class TestClient {
   private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var logs: [(LogLevel, String)] = []
+  /// Returns true if the answer to a request has come, or its failure, as kept in ``answers``.
+  func hasEnded(_ request: RequestID) -> Bool {
+    answers.contains { action in
+      switch action {
+      case .answer(request, _), .requestFailed(request, _): true
+      default: false
+      }
+    } || told.contains { $0.hasPrefix("request \(request.rawValue):") }
+  }
+
   /// The answers to reads and their failures, and the progress of bundles.
   private(set) var answers: [SyncAction] = []
   private var reads: Set<RequestID> = []

@@ -184,6 +184,22 @@ struct OwnWriteInLimitTests {
     #expect(!client.logs.contains { $0.0 == .error })
   }
 
+  @Test("a document that enters limbo in between, again and again, does not make the wait longer")
+  func limboInBetween() throws {
+    let (client, read) = try waitingClient(Self.first, Self.removal)
+    let end = try #require(client.timers[.ownWritesTimeout])
+    client.now += .seconds(6)
+    try client.put(found("rooms/0", 35, number(0)), into: 4)
+    try client.take("rooms/2", outOf: 4)
+    try client.snapshot(35)
+    let lookup = try #require(client.engine.activeLimboDocuments[key("rooms/2")])
+    try client.fill(lookup, [room(2)], at: 36)
+    #expect(client.snapshots[read] == nil && client.timers[.ownWritesTimeout] == end)
+    client.now += .seconds(4)
+    try client.fire(.ownWritesTimeout)
+    #expect(client.snapshots[read] != nil)
+  }
+
   @Test("further reads of the same result wait as well")
   func furtherReads() throws {
     let (client, _) = try waitingClient(Self.first, Self.removal)

@@ -108,7 +108,9 @@ struct AbandonedWriteTests {
     let reason = NSError.firestore(.dataLoss, "The disk is damaged.")
     // Nobody waits for the third.
     let unsaved = Set([2, 3].map { WriteID(rawValue: $0) })
-    let error = AbandonedWrites(reason: reason, place: .outOfReach, unsaved: unsaved).end(writes)
+    let lost = LostWrites()
+    AbandonedWrites(reason: reason, place: .outOfReach, unsaved: unsaved).end(writes, lost)
+    let error = lost.takeAll()
     #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
     #expect(error?.localizedDescription == "2 writes are not saved. The disk is damaged.")
     let reported = errors.withLock { $0 }

@@ -113,15 +113,33 @@ struct FullDiskTests {
     try disk.fill()
     let name = UUID().uuidString
     let cache = PersistentCacheSettings(directory: disk.url)
-    let first = try TestFirestore(name: name, cache: cache).firestore
-    let error = await thrown { try await first.document("a/b").setData(["n": 1]) }
+    let db = try TestFirestore(name: name, cache: cache).firestore
+    let error = await thrown { try await db.document("a/b").setData(["n": 1]) }
     #expect(error?.domain == FirestoreErrorDomain)
-    try await first.terminate()
     try disk.makeSpace()
-    let second = try await TestFirestore.offline(name: name, cache: cache)
-    second.document("a/b").setData(["n": 1], completion: nil)
-    #expect(try await second.pendingWrites().count == 1)
-    try await second.terminate()
+    try await db.disableNetwork()
+    db.document("a/b").setData(["n": 1], completion: nil)
+    #expect(try await db.pendingWrites().count == 1)
+    try await db.terminate()
+    await disk.unmount()
+  }
+
+  @Test("a cache that cannot be opened for want of space is used by the next operation when there is space", .mountsFileSystem)
+  func noSpaceAtStart() async throws {
+    let disk = try await SmallFileSystem.make(sizeBytes: 3 << 20)
+    let name = UUID().uuidString
+    let cache = PersistentCacheSettings(directory: disk.url)
+    let former = try await TestFirestore.offline(name: name, cache: cache)
+    former.document("a/b").setData(["n": 1], completion: nil)
+    #expect(try await former.pendingWrites().count == 1)
+    try await former.terminate()
+    try disk.fill()
+    let db = try TestFirestore(name: name, cache: cache).firestore
+    let error = await thrown { _ = try await db.document("a/b").getDocument(source: .cache) }
+    #expect(error?.domain == FirestoreErrorDomain)
+    try disk.makeSpace()
+    #expect(try await db.document("a/b").getDocument(source: .cache)["n"] as? Int == 1)
+    try await db.terminate()
     await disk.unmount()
   }
 }

@@ -147,4 +147,27 @@ struct LostFilesTests {
     try await first.terminate()
     try await second.terminate()
   }
+
+  @Test("the lease stays with one client although its file is deleted")
+  func leaseFile() async throws {
+    let (first, second) = (try await client(), try await client())
+    for client in [first, second] { #expect(try await client.pendingWrites().isEmpty) }
+    func leaseNumber() throws -> Int64? {
+      let database = try Database(.file(path: folder.appendingPathComponent("cache.sqlite").path))
+      defer { database.close() }
+      return try database.firstRow("SELECT lease_number FROM cache_sharing") { try $0.int64(at: 0) }
+    }
+    let lease = folder.appendingPathComponent("cache.lease")
+    try await waitUntil { FileManager.default.fileExists(atPath: lease.path) }
+    let before = try #require(try leaseNumber())
+    for _ in 0..<3 {
+      try FileManager.default.removeItem(at: lease)
+      try await waitUntil { FileManager.default.fileExists(atPath: lease.path) }
+    }
+    // A change of the lease wakes both clients, and each of them answers this after it.
+    for client in [first, second, first, second] { _ = try await client.pendingWrites() }
+    #expect(try #require(try leaseNumber()) - before <= 3)
+    try await first.terminate()
+    try await second.terminate()
+  }
 }

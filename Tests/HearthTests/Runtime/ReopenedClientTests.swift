@@ -45,7 +45,7 @@ struct ReopenedClientTests {
       next.start()
       #expect(waits.events.count == 1)
       #expect(try next.cache.localStore.pendingBatches(of: .user("alice")).count == 1)
-      _ = next.stop {}
+      next.stop {}
     }
   }
 
@@ -67,7 +67,7 @@ struct ReopenedClientTests {
       let next = try RunningClient(configuration, on: loop, continuing: client.endForReopening(cause)) { _ in }
       next.start()
       #expect(waits.events == [nil])
-      _ = next.stop {}
+      next.stop {}
     }
   }
 
@@ -96,7 +96,7 @@ struct ReopenedClientTests {
       next.handle(.bundleEnded(RequestID(rawValue: 1), nil))
       #expect(wantsMore.events == [false] && ends.events.count == 1)
       #expect(try next.cache.localStore.sizes().collections.isEmpty)
-      _ = next.stop {}
+      next.stop {}
     }
   }
 }

@@ -86,7 +86,7 @@ struct ReturningClientTests {
       try CacheFiles(folder: folder.url.path).mark("made to fail")
       #expect(try client.resume())
       #expect(client.reopening != nil && !client.engine.isPrimary)
-      _ = client.stop {}
+      client.stop {}
     }
   }
 }
