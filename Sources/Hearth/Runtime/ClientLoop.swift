@@ -165,15 +165,26 @@ final class ClientLoop {
         // The other process has the folder for itself, and may still fail.
         return planAttempt(after: wait.endTime(after: error))
       }
-      let isMigrated = (error as? StoreError)?.kind == .newerSchema
-      let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
-      HearthLog.error("\(error.localizedDescription)")
-      client.end(error)
-      choices.endListeners()
-      state = .failed(error)
+      endAfterYielding(client, held, error)
     }
     reopenIfNeeded(post: post)
     handle(held.takeHeld(), post: post)
+  }
+
+  /// Ends a client that cannot go on with a cache that it had given back.
+  private func endAfterYielding(_ client: RunningClient, _ held: FolderWait, _ cause: any Error) {
+    // If the folder is in use, or was, the other process has got what it wanted.
+    let isFailure = FolderWait.mayPass(cause) && !FolderWait.isWorthwhile(after: cause)
+    let isMigrated = (cause as? StoreError)?.kind == .newerSchema
+    let error = isFailure || isMigrated ? NSError.firestore(opening: cause) : RunningClient.cacheWasTaken
+    HearthLog.error("\(error.localizedDescription)")
+    client.end(error)
+    if isFailure {
+      state = .locked(held, error)
+    } else {
+      choices.endListeners()
+      state = .failed(error)
+    }
   }
 
   private func handle(_ call: ClientCall) {
@@ -252,13 +263,13 @@ final class ClientLoop {
       return true
     case .reopening(let wait, let remainder, let error):
       guard case .call(let call) = message, error == nil || call.isKept else {
-        if needsCache { reopen(wait, remainder, error, post: post) }
+        if needsCache, !wait.rests { reopen(wait, remainder, error, post: post) }
         return false
       }
       wait.hold(message)
       return true
     case .locked(let wait, _):
-      guard needsCache, let again = openNow(wait, post: post) else { return false }
+      guard needsCache, !wait.rests, let again = openNow(wait, post: post) else { return false }
       again.hold(message)
       return true
     case .idle, .running, .failed, .stopped:
@@ -301,6 +312,7 @@ final class ClientLoop {
   /// - Returns: A wait that holds the operation, because other clients were asked for the folder just now and have not answered yet; nil if the
   ///   client runs, or the operation reports the error.
   private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
+    let began = ContinuousClock.now
     do {
       try run(wait.configuration, post: post)
       handle(choices.messages + choices.listeners, post: post)
@@ -310,6 +322,7 @@ final class ClientLoop {
         wait.configuration.endRequest.withdraw()
         // While the folder is in use, everything stays as it is: the operation reports the known error.
         if !FolderWait.isWorthwhile(after: error) {
+          wait.attemptFailed(after: .now - began)
           let reported = fail(error)
           if FolderWait.mayPass(error) { state = .locked(wait, reported) }
         }
@@ -352,7 +365,7 @@ final class ClientLoop {
       HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
       let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: now())
-      if let obstacle = remainder.obstacle {
+      if let obstacle = remainder.obstacle, !FolderWait.mayPass(obstacle) {
         abandon(remainder, after: obstacle)
       } else if isWorthwhile {
         reopen(FolderWait(client.configuration), remainder, nil, post: post)
@@ -370,7 +383,10 @@ final class ClientLoop {
     _ wait: FolderWait, _ remainder: RunningClient.Remainder, _ known: NSError?,
     post: @escaping @Sendable (Message) -> Void
   ) {
+    let began = ContinuousClock.now
+    var remainder = remainder
     do {
+      try remainder.removeObstacle()
       try run(wait.configuration, continuing: remainder, post: post)
       // Calls that were refused before may have chosen another user or switched the network.
       handle((known == nil ? [] : choices.messages) + wait.takeHeld(), post: post)
@@ -380,6 +396,7 @@ final class ClientLoop {
         return handle(wait.takeHeld(), post: post)
       }
       let isWorthwhile = FolderWait.isWorthwhile(after: error)
+      if !isWorthwhile { wait.attemptFailed(after: .now - began) }
       let pause = isWorthwhile ? wait.nextPause() ?? FolderWait.pauseAfterLimit : FolderWait.pauseAfterFailure
       planAttempt(after: pause)
       guard known == nil, wait.isOver || !isWorthwhile else {

@@ -20,6 +20,8 @@ final class FolderWait {
   private let deadline: ContinuousClock.Instant
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []
+  /// The time until which operations do not try to open the folder.
+  private var restEnd: ContinuousClock.Instant?
   /// The error of operations that do not wait for longer; nil before the time is over.
   private var fileError: NSError?
 
@@ -31,6 +33,7 @@ final class FolderWait {
   static let pauseAfterLimit: Duration = .seconds(1)
   /// The pause between attempts to open a cache that its disk does not let be opened. Each may copy an outbox.
   static let pauseAfterFailure: Duration = .seconds(10)
+  private static let shortAttempt: Duration = .milliseconds(100)
 
   init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
@@ -40,6 +43,15 @@ final class FolderWait {
   /// The time for which a client keeps the folder that it has given back in vain. Two fifths of the limit: a process that asks for it all the
   /// time, beside one that is stopped, leaves the client time to work, and one that asks later waits long enough to get it.
   var restAfterYielding: Duration { configuration.folderWaitLimit * 2 / 5 }
+
+  /// True while operations report the known error, because the last attempt took long and was in vain.
+  var rests: Bool { restEnd.map { ContinuousClock.now < $0 } ?? false }
+
+  /// An attempt to open the folder has failed for another reason than that it is in use. Where the cache is damaged as well, each may copy an
+  /// outbox, so that there is a rest before the next.
+  func attemptFailed(after time: Duration) {
+    restEnd = time > Self.shortAttempt ? .now + time * 4 : nil
+  }
 
   var isOver: Bool { ContinuousClock.now >= deadline }
 

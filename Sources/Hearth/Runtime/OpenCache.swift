@@ -51,17 +51,20 @@ struct OpenCache {
     case .targetsWereRepaired, .filesAreLost: break
     case .fileIsDamaged(let reason):
       do {
-        try folder?.markDamaged(reason)
+        try markDamaged(reason)
       } catch {
         // The next opening finds the damage, or the next use.
         HearthLog.error("The damaged cache could not be marked: \(error)")
       }
     case .syncFailed(let reason):
       if (try? database.truncateLog(waitingAtMost: Self.longestWaitForReaders)) != true {
-        try folder?.markDamaged(reason)
+        try markDamaged(reason)
       }
     }
   }
+
+  /// Notes, also when it is closed, that the file must not be used any more.
+  func markDamaged(_ reason: String) throws { try folder?.markDamaged(reason) }
 
   /// Other processes read older states for moments only.
   private static let longestWaitForReaders: Duration = .seconds(1)

@@ -15,14 +15,23 @@ extension RunningClient {
   /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
     var cause: Reopening
-    /// The reason why the cache cannot be opened anew; nil if that can be tried.
-    var obstacle: (any Error)?
+    /// The reason why the file could not be marked that must not be used any more; nil if there is none.
+    fileprivate(set) var obstacle: (any Error)?
+    /// Closed.
+    fileprivate let cache: OpenCache
     let handover: SyncHandover
     fileprivate var writes: [WriteID: WriteCompletion]
     fileprivate var requests: [RequestID: ClientRequest]
     fileprivate var syncListeners: [ListenerID: Listener<Void>]
     fileprivate var outbox: OutboxObservation
     fileprivate var status: StatusObservation
+
+    /// Marks a file that must not be used any more, before it is opened anew.
+    mutating func removeObstacle() throws {
+      guard obstacle != nil else { return }
+      try cache.markDamaged(cause.reason)
+      obstacle = nil
+    }
 
     /// Ends the parts when there is no successor.
     ///
@@ -44,7 +53,7 @@ extension RunningClient {
   func endForReopening(_ cause: Reopening) -> Remainder {
     for id in engine.identifyHeldWrites() { writeNotSaved(id, Self.lostBatch(cause)) }
     var remainder = Remainder(
-      cause: cause, handover: engine.handOver(), writes: writes, requests: takeLastingRequests(cause),
+      cause: cause, cache: cache, handover: engine.handOver(), writes: writes, requests: takeLastingRequests(cause),
       syncListeners: syncListeners, outbox: outbox, status: status)
     outbox = OutboxObservation()
     status = StatusObservation()

@@ -32,6 +32,10 @@ extension Firestore {
   /// state. Transactions need the backend: nothing is queued, listeners see the writes when the backend has made them, and offline the
   /// attempts end with `unavailable`.
   ///
+  /// As with the official SDK, an attempt whose commit ends with a passing error is repeated, also if the answer was lost on its way: the backend
+  /// may have made the writes, and the block then runs on what they have left. A value that must not be counted twice needs a document that says
+  /// that it has been counted, or a write of the outbox, which `hearth serve` makes once.
+  ///
   /// - Parameters:
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
   ///     is worth another attempt, such as `aborted`, has the block run again, every other one ends the transaction.

@@ -96,11 +96,12 @@ package final class CacheOutbox {
 
   // MARK: - Answers of the backend
 
-  /// Part of ``LocalStore/acknowledge(_:of:needsLease:at:)``.
+  /// Part of ``LocalStore/acknowledge(_:of:isOwn:needsLease:at:)``.
   func acknowledge(
-    _ result: MutationBatchResult, of owner: LocalStore.Owner, at time: Timestamp
+    _ result: MutationBatchResult, of owner: LocalStore.Owner, isOwn: Bool, at time: Timestamp
   ) throws -> DocumentMap {
-    let batch = result.batch
+    var batch = result.batch
+    if !isOwn, transactions.sharing.mayMissAnswers { batch.keepsOutcome = true }
     let user = try userHolding(batch, owner)
     var remote = try localDocuments.remoteDocuments(for: batch.keys)
     let versions = result.documentVersions
@@ -202,8 +203,7 @@ package final class CacheOutbox {
   }
 
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
-    guard batch.keepsOutcome || transactions.sharing.mayBeAwaitedByDead(batch.batchID), let identity = batch.identity
-    else { return }
+    guard batch.keepsOutcome, let identity = batch.identity else { return }
     try outcomes.insert(outcome, for: identity, at: time, globals)
   }
 }

@@ -24,8 +24,6 @@ final class ClientSharing {
     fileprivate(set) var dataVersion: Int64
     /// SQLite's number of the tables for which their versions were read.
     fileprivate(set) var schemaVersion: Int64?
-    /// The last batch that a client may wait for that was found dead. Its files may have been deleted while it lived.
-    fileprivate(set) var lastBatchOfDead: BatchID = 0
     /// The names of the other clients, as of the two numbers by which a change of them shows.
     fileprivate(set) var others: (count: Int64, highest: ClientID, names: [String])?
     /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
@@ -41,7 +39,6 @@ final class ClientSharing {
 
   let clients: ClientTable
   let notices: NoticeTable
-  private let globals: CacheGlobals
   /// Nil for the only client that a cache can have.
   let locks: (any ClientLocks)?
   /// The backend of this client, for the others.
@@ -52,7 +49,6 @@ final class ClientSharing {
   init(in tables: CacheTables, locks: (any ClientLocks)?, backend: String) {
     clients = tables.clients
     notices = tables.notices
-    globals = tables.globals
     self.locks = locks
     self.backend = backend
   }
@@ -145,6 +141,10 @@ final class ClientSharing {
     membership?.hasTold = true
   }
 
+  /// True if nobody would read the notice of an answer to a batch of another client, which may live all the same: its files were deleted, or it
+  /// was suspended, so that it counts as dead.
+  var mayMissAnswers: Bool { isShared && !hasOthers }
+
   /// Returns true if notices were written since the last call: the others must be woken.
   func takeHasTold() -> Bool {
     defer { membership?.hasTold = false }
@@ -215,13 +215,9 @@ final class ClientSharing {
     guard let locks else { return }
     for client in try clients.clients() where client.id != membership?.client && !locks.isAlive(client.name) {
       try clients.remove(client.id)
-      membership?.lastBatchOfDead = try globals.highestBatchID()
       try tell(.clients)
     }
   }
-
-  /// True if a client may wait for the answer to the batch that does not hear of it, because it counts as dead.
-  func mayBeAwaitedByDead(_ batchID: BatchID) -> Bool { membership.map { batchID <= $0.lastBatchOfDead } ?? false }
 
   /// The names of the other clients as they were read last; nil if they have changed since, or may have.
   var knownNamesOfOthers: [String]? {

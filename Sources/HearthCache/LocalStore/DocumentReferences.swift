@@ -108,6 +108,10 @@ final class DocumentReferences {
     memory.views.remove(removed, target: targetID)
   }
 
+  func viewBegins(of targetID: TargetID, showing documents: some Sequence<Document>) {
+    if isEager { memory.views.add(Set(documents.map(\.key)), target: targetID) }
+  }
+
   /// Ends the references of a target's view, and returns the documents that it showed.
   func endView(of targetID: TargetID) -> Set<DocumentKey> { memory.views.removeAll(target: targetID) }
 

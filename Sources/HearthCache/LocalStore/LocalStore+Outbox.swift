@@ -42,15 +42,17 @@ extension LocalStore {
   /// grows with the batch and with the pending batches of the same documents, not with the queue.
   ///
   /// - Parameters:
+  ///   - isOwn: false if another client may wait for the answer: its outcome is kept if that would not hear of it.
   ///   - needsLease: false for an answer that was received while this client held the lease.
   ///   - time: the device's time, from which a kept outcome ages.
   /// - Returns: the batch's documents, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
   package func acknowledge(
-    _ result: MutationBatchResult, of owner: Owner = .activeUser, needsLease: Bool = true, at time: Timestamp = .epoch
+    _ result: MutationBatchResult, of owner: Owner = .activeUser, isOwn: Bool = true, needsLease: Bool = true,
+    at time: Timestamp = .epoch
   ) throws -> DocumentMap {
     try transactions.run("Acknowledge batch", synchronous: .full, needsLease: needsLease) {
-      try outbox.acknowledge(result, of: owner, at: time)
+      try outbox.acknowledge(result, of: owner, isOwn: isOwn, at: time)
     }
   }
 

@@ -160,6 +160,11 @@ extension LocalStore {
     }
   }
 
+  /// A view begins with these documents. Eager garbage collection keeps them, like those that it comes to show later.
+  package func viewBegins(of targetID: TargetID, showing documents: some Sequence<Document>) {
+    transactions.references.viewBegins(of: targetID, showing: documents)
+  }
+
   // MARK: - Pins
 
   /// Lets garbage collection spare what the backend has confirmed for a query. Does nothing if it is pinned already.

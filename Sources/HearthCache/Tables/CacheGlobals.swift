@@ -23,9 +23,6 @@ struct CacheGlobals {
     try advance("highest_batch_id", by: 1, limit: CountedNumber.counters.upperBound)
   }
 
-  /// The highest id that was taken.
-  func highestBatchID() throws -> BatchID { try row("highest_batch_id") { try $0.int64(at: 0) } }
-
   /// Takes the next target id of a user's query: two more than the highest ever used
   /// (firebase-ios-sdk target_id_generator.cc).
   func takeTargetID() throws -> TargetID {

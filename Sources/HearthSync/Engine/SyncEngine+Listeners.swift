@@ -91,7 +91,7 @@ extension SyncEngine {
   /// Begins the listeners that had to wait for another process, unless this one is about to be suspended: a query in the background would
   /// hold the file open.
   func beginHeldListens() throws {
-    guard held.listens.isEmpty || !membership.isAway else {
+    guard held.listens.isEmpty || !membership.isSuspended else {
       throw StoreError(kind: .unavailable, message: "The process is suspended.")
     }
     let waiting = held.takeListens()

@@ -10,6 +10,7 @@ extension SyncEngine {
     do {
       try localStore.start()
       openStreams()
+      if isPrimary { followDisabledNetwork() }
     } catch {
       goOffline(after: error, retrying: .start)
     }
@@ -46,6 +47,11 @@ extension SyncEngine {
     statusWatch.outboxChanges()
     emit(.answer(id, .done))
     refreshRole()
+  }
+
+  /// A holder of the lease whose network is disabled is offline, whatever another one has said before.
+  func followDisabledNetwork() {
+    if link.isForbidden(for: .disabledByUser) { follow(link.setOnlineState(.offline)) }
   }
 
   func disableNetwork(_ id: RequestID) {
@@ -117,7 +123,10 @@ extension SyncEngine {
         follow(conflicts.userChanges())
         statusWatch.outboxChanges()
         emit(.switchUser(user))
-        refreshViews(changes)
+        // A write of the former user's may be shown that this one does not have.
+        refreshViews(changes, isReversal: true)
+        // What another process has answered before counts.
+        follow(waits.lower(of: signedInUser, in: localStore.outbox))
       } catch {
         log(.error, "The change of the user cannot be carried out; the client is offline until it can: \(error)")
         follow(link.setOnlineState(.offline))

@@ -79,5 +79,7 @@ extension SyncEngine {
     guard !retries.holds(cause), link.allow(cause) else { return }
     if cause != .outboxFailure { follow(link.resumeWatching()) }
     if cause != .snapshotFailure { resumeWriting() }
+    // No stream of a secondary client ends that it counts as offline.
+    showSharedOnlineState()
   }
 }

@@ -24,7 +24,8 @@ extension WriteWaits {
   mutating func acknowledge(
     _ result: MutationBatchResult, of owner: String?, isActiveUsers: Bool, at time: Timestamp, in localStore: LocalStore
   ) throws -> [Action] {
-    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: false, at: time)
+    let isOwn = pendingBatches[result.batch.batchID] != nil
+    let changes = try localStore.acknowledge(result, of: .user(owner), isOwn: isOwn, needsLease: false, at: time)
     return answered(result.batch.batchID, isActiveUsers: isActiveUsers, nil) + [.show(changes)]
   }
 

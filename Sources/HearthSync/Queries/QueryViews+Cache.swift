@@ -23,6 +23,7 @@ extension QueryViews {
       actions.append(.synchronize)
     }
     let first = try initial ?? Self.run(query, in: localStore, &actions)
+    localStore.viewBegins(of: target.targetID, showing: first.documents.documents)
     return actions
       + activate(
         query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: onlineState)
@@ -40,6 +41,7 @@ extension QueryViews {
       let query = data.target.query
       var actions: [Action] = []
       let first = try Self.run(query, in: localStore, &actions)
+      localStore.viewBegins(of: target, showing: first.documents.documents)
       return (data, actions + activate(query, on: data, with: first, isWatched: isWatched, onlineState: onlineState))
     } catch {
       localStore.forgetTarget(target)

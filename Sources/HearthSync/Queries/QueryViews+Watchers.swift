@@ -27,4 +27,13 @@ extension QueryViews {
     }
     return waiting.isEmpty ? actions : actions + [.reread(waiting)]
   }
+
+  /// The holder of the lease says of targets that they are open: it may not watch them any more for the others that wanted them. What listeners
+  /// to the cache are left here wait for nothing, as from their beginning.
+  mutating func leaveToNobody(_ event: RemoteEvent) -> [Action] {
+    event.targetChanges.sorted { $0.key < $1.key }.flatMap { target, change -> [Action] in
+      guard !change.isCurrent, !isWanted(target) else { return [] }
+      return setWatcher(.nobody, of: target)
+    }
+  }
 }

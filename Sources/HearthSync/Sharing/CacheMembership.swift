@@ -51,7 +51,9 @@ struct CacheMembership {
   var primaryWatch: PrimaryWatch
   private var owed: Set<OwedNotice> = []
   /// True from a suspension until the client is among the others again.
-  private(set) var isAway = false
+  private var isAway = false
+  /// True until the process goes on after a suspension.
+  private(set) var isSuspended = false
   /// True from the loss of notices until the client has looked up its batches instead.
   private var missesNotices = false
   /// The monotonic time since which the free lease has been found to be left to another client; nil if it is not.
@@ -112,7 +114,13 @@ struct CacheMembership {
   var mayLackAnswers: Bool { isAway || missesNotices }
 
   /// The client gives the cache back for a while. Others may take it for dead, and keep nothing for it.
-  mutating func leaveForAWhile() { isAway = true }
+  mutating func leaveForAWhile() {
+    isAway = true
+    isSuspended = true
+  }
+
+  /// The process goes on.
+  mutating func comesBack() { isSuspended = false }
 
   /// The client is among the others: it has its place still, or a new one after the loss of notices.
   mutating func hasRejoined() { isAway = false }

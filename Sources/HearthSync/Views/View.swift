@@ -245,13 +245,12 @@ struct View {
     released = keys.filter { heldBack[$0] != nil }
   }
 
-  /// Shows documents from which a write has gone with the next change as they are, if the backend has been heard of since they were acknowledged:
-  /// it need not say anything of them again.
+  /// Shows documents from which a write has gone with the next change as they are, if the backend has been heard of since they were acknowledged,
+  /// so that it need not say anything of them again, or is not heard of.
   mutating func release(reverted documents: DocumentMap) {
-    guard isCurrent else { return }
-    for (key, document) in documents
-    where document.hasCommittedMutations && !confirmedKeys.contains(key) && document.version <= progress.latest {
-      released.insert(key)
+    for (key, document) in documents where document.hasCommittedMutations {
+      let hasPassed = !confirmedKeys.contains(key) && document.version <= progress.latest
+      if !isCurrent || hasPassed { released.insert(key) }
     }
   }
 

@@ -108,4 +108,35 @@ struct HeldBackDocumentTests {
     try client.commit(at: 20, transformResults: [[8]])
     #expect(client.takeTold() == ["write 3: OK"], "the document of the result is to come")
   }
+
+  @Test("offline, a write that has gone is not shown any more: it was taken back, or another user signed in", arguments: [true, false])
+  func goneOffline(isTakenBack: Bool) throws {
+    let client = try TestClient(durable: true)
+    client.write(.set(key("rooms/1"), ["n": .integer(5)]))
+    try client.commit(at: 20)
+    client.setNetwork(isEnabled: false)
+    let listener = client.listen(rooms)
+    client.write(.set(key("rooms/1"), ["n": .integer(6)]))
+    #expect(client.snapshots[listener]?.last?.hasPendingWrites == true)
+    if isTakenBack {
+      client.request(.withdraw(2, evenIfSent: true))
+    } else {
+      client.post(.changeUser("bob"))
+    }
+    let last = client.snapshots[listener]?.last
+    #expect(last?.hasPendingWrites == false)
+    #expect(try last?.documents.first?.fields.decoded()["n"] == .integer(5))
+  }
+
+  @Test("eager garbage collection keeps what a view began with")
+  func beginOfView() throws {
+    let client = try TestClient()
+    client.write(.set(key("rooms/1"), ["n": .integer(1)]))
+    let options = ListenOptions(
+      includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
+    let listener = client.listen(rooms, options)
+    try client.commit(at: 20)
+    client.write(.patch(key("rooms/1"), ["tag": .string("x")], mask: FieldMask([field("tag")])))
+    #expect(client.snapshots[listener]?.last?.ids == ["1"])
+  }
 }

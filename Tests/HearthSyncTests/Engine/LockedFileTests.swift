@@ -363,4 +363,21 @@ struct LockedFileTests {
     try other.runQuery()
     #expect(other.ids(listener) == [])
   }
+
+  @Test("a client that was suspended while a listener waited is among the others again at once")
+  func rejoinsAtOnce() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    try lock()
+    other.listen(rooms)
+    cache.wait(60)
+    try stopped.execute("ROLLBACK")
+    #expect(client.watched.isEmpty)
+    other.suspend()
+    other.resume()
+    cache.wait(2)
+    #expect(client.watched.count == 1)
+    other.write(set("rooms/1"))
+    cache.deliver()
+    #expect(client.sentBatches.count == 1)
+  }
 }

@@ -285,7 +285,7 @@ struct SuspendedClientTests {
     b.fire(.clientMetadataRefresh)
     cache.wait(2)
     #expect(writes.allSatisfy { b.writes[$0] == .some(nil) })
-    // What is written from now on needs no trace.
+    // Answers that it hears of leave no trace.
     let kept = try cache.count("SELECT count(*) FROM cache_write_outcomes")
     let later = b.write(.set(key("rooms/3"), ["n": 1]))
     cache.deliver()
@@ -293,5 +293,21 @@ struct SuspendedClientTests {
     cache.wait()
     #expect(b.writes[later] == .some(nil))
     #expect(try cache.count("SELECT count(*) FROM cache_write_outcomes") == kept)
+  }
+
+  @Test("the same if the client that answers has come when the others counted as dead")
+  func answeredByNewClient() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let write = b.write(.set(key("rooms/1"), ["n": 1]))
+    cache.deliver()
+    a.kill()
+    var next: SharedTestClient?
+    b.whileTakenForDead { next = try? cache.client("c") }
+    let c = try #require(next)
+    #expect(c.engine.isPrimary && c.sentBatches.count == 1)
+    try c.commit(at: 10)
+    b.fire(.clientMetadataRefresh)
+    cache.wait(2)
+    #expect(b.writes[write] == .some(nil))
   }
 }

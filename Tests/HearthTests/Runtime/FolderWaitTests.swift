@@ -123,4 +123,15 @@ struct FolderWaitTests {
     #expect(try await end.next() == FirestoreErrorCode.unavailable.rawValue)
     #expect(FirebaseApp.app(name: db.app.name) == nil)
   }
+
+  @Test("after an attempt that took long and was in vain there is a rest, after a short one there is none")
+  func rests() throws {
+    let wait = FolderWait(try SuspensionTests.configuration(folder.url))
+    wait.attemptFailed(after: .milliseconds(20))
+    #expect(!wait.rests)
+    wait.attemptFailed(after: .seconds(60))
+    #expect(wait.rests)
+    wait.attemptFailed(after: .milliseconds(20))
+    #expect(!wait.rests)
+  }
 }

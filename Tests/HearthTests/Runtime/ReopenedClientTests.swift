@@ -99,4 +99,43 @@ struct ReopenedClientTests {
       next.stop {}
     }
   }
+
+  @Test("writes go on when a file can be marked that must not be used any more, and could not at first")
+  func markedLater() throws {
+    let configuration = try SuspensionTests.configuration(folder.url)
+    let file = folder.url.path + "/cache.sqlite"
+    let loop = DispatchQueue(label: "loop")
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop) { _ in }
+      client.start()
+      client.handle(.request(RequestID(rawValue: 1), .networkSwitch(isEnabled: false) { _ in }))
+      func write(_ number: Int) throws {
+        let mutation = Mutation.set(try DocumentKey(parsing: "a/\(number)"), [:])
+        let write = LocalWrite(id: WriteID(rawValue: number), mutations: [mutation], localWriteTime: .epoch)
+        client.handle(.writes([WriteCall(write: write)]))
+      }
+      try write(1)
+      let reader = try Database(.file(path: file))
+      try reader.execute("BEGIN")
+      try reader.execute("SELECT count(*) FROM sqlite_master")
+      client.cache.localStore.database.injectFailure = {
+        $0 == .commit ? StoreError(kind: .io, message: "made to fail", sqliteCode: 10 | 4 << 8) : nil
+      }
+      try write(2)
+      client.cache.localStore.database.injectFailure = nil
+      let cause = try #require(client.reopening)
+      try FileManager.default.createDirectory(atPath: file + ".damaged", withIntermediateDirectories: false)
+      var remainder = client.endForReopening(cause)
+      #expect(FolderWait.mayPass(try #require(remainder.obstacle)))
+      #expect(throws: StoreError.self) { try remainder.removeObstacle() }
+      try FileManager.default.removeItem(atPath: file + ".damaged")
+      reader.close()
+      try remainder.removeObstacle()
+      let next = try RunningClient(configuration, on: loop, continuing: remainder) { _ in }
+      next.start()
+      #expect(FileManager.default.fileExists(atPath: file + ".corrupt"))
+      #expect(try next.cache.localStore.pendingBatches().count == 2)
+      next.stop {}
+    }
+  }
 }

@@ -72,6 +72,21 @@ struct ReturningClientTests {
     #expect(try found.value?.get() == true)
   }
 
+  @Test("whose files cannot be made again opens the cache anew at a later call", arguments: Absence.allCases)
+  func failingFolder(_ absence: Absence) throws {
+    leave(absence)
+    let obstacle = path + "/cache.lock"
+    try FileManager.default.removeItem(atPath: obstacle)
+    try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+    comeBack(absence)
+    let found = (0..<2).map { _ in LoopAnswer<Result<Bool, NSError>>() }
+    client.handle(try client.read("a/before", found[0]))
+    #expect(throws: NSError.self) { try #require(found[0].value).get() }
+    try FileManager.default.removeItem(atPath: obstacle)
+    client.handle(try client.read("a/before", found[1]))
+    #expect(try found[1].value?.get() == true)
+  }
+
   @Test("takes no part in a marked file")
   func lease() throws {
     let queue = DispatchQueue(label: "client")

@@ -1,0 +1,99 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// What a client says of its state must not depend on who held the lease before.
+@Suite("A client whose role changes")
+struct RoleChangeTests {
+  private func set(_ path: String, _ n: Int64 = 1) -> Mutation { .set(key(path), ["n": .integer(n)]) }
+
+  @Test("is offline with its network disabled, also when it gets the lease", arguments: [true, false])
+  func disabledNetwork(isSuspended: Bool) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    let listener = b.listen(rooms)
+    cache.deliver()
+    let own = a.listen(rooms)
+    try a.fill(2, [found("rooms/1", 10)], at: 10)
+    cache.deliver()
+    _ = a.request(.disableNetwork)
+    cache.wait(3)
+    #expect(b.engine.isPrimary)
+    if isSuspended { a.suspend() }
+    b.post(.unlisten(listener))
+    b.post(.shutdown)
+    b.kill()
+    if isSuspended { a.resume() }
+    cache.wait(5)
+    #expect(a.engine.isPrimary && a.engine.onlineState == .offline)
+    #expect(a.snapshots[own]?.last?.isFromCache == true)
+    let (read, first) = (a.listen(collection("halls"), .get), a.listen(collection("halls")))
+    cache.wait(60)
+    #expect(a.snapshots[read]?.last?.isFromCache == true && a.ids(first) == [])
+    _ = a.request(.enableNetwork)
+    #expect(a.watchStream != nil)
+  }
+
+  @Test("shows acknowledgements to listeners to the cache once nobody wants the backend to be asked any more")
+  func listenerToCache() throws {
+    let (cache, a, c) = try SharedCache.makePair()
+    let options = ListenOptions(
+      includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
+    let listener = a.listen(rooms, options)
+    let other = c.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [], at: 10)
+    cache.deliver()
+    cache.takeLease(for: c)
+    cache.wait(2)
+    try c.fill(2, [], at: 20)
+    cache.deliver()
+    c.post(.unlisten(other))
+    cache.wait(2)
+    let write = a.write(set("rooms/1"))
+    cache.deliver()
+    try c.commit(at: 30)
+    cache.wait(3)
+    #expect(a.writes[write] == .some(nil))
+    #expect(a.ids(listener) == ["1"] && a.snapshots[listener]?.last?.hasPendingWrites == false)
+  }
+
+  @Test("does not stay offline after an answer that it could not store at once")
+  func lateAnswer() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    a.answersLate = true
+    a.write(set("rooms/1"))
+    cache.takeLease(for: b)
+    cache.wait(2)
+    b.listen(collection("halls"))
+    cache.wait(2)
+    #expect(a.engine.onlineState == .online)
+    a.failing = ["Acknowledge batch"]
+    try a.commitLate(at: 10)
+    a.failing = []
+    a.endParting()
+    cache.wait(120)
+    #expect(a.engine.onlineState == .online)
+  }
+
+  @Test("ends a wait for the writes of a user whose outbox it could not show when another client sent the last of them")
+  func waitOfNewUser() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.post(.changeUser("bob"))
+    a.write(set("rooms/1"))
+    cache.deliver()
+    b.failing = ["Handle user change"]
+    b.post(.changeUser("bob"))
+    let wait = b.request(.waitForPendingWrites)
+    try a.commit(at: 10)
+    cache.deliver()
+    a.kill()
+    cache.wait(10)
+    #expect(b.engine.isPrimary && b.answers[wait] == nil)
+    b.failing = []
+    cache.wait(90)
+    #expect(b.answers[wait] != nil)
+  }
+}
