@@ -85,6 +85,7 @@ extension SyncEngine {
       queryRuns.noteGap()
       retryOnce(.synchronizeViews)
     }
+    follow(views.leaveToNobody(news.targetStates))
     if news.concernsLease { leaseHasChanged() }
     if news.isFromPrimary { primaryWasHeard() }
     guard isPrimary else { return }
@@ -310,6 +311,7 @@ extension SyncEngine {
     refreshViews(state.documents, event: isPrimary ? nil : RemoteEvent(agreements: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
+    follow(views.leaveToNobody(state.agreements))
     // The notice of an answer may have been removed before this client read it.
     try lookUpBatches(nil)
     let owner = LocalStore.Owner.user(signedInUser)

@@ -30,10 +30,10 @@ extension QueryViews {
 
   /// The holder of the lease says of targets that they are open: it may not watch them any more for the others that wanted them. What listeners
   /// to the cache are left here wait for nothing, as from their beginning.
-  mutating func leaveToNobody(_ event: RemoteEvent) -> [Action] {
-    event.targetChanges.sorted { $0.key < $1.key }.flatMap { target, change -> [Action] in
-      guard !change.isCurrent, !isWanted(target) else { return [] }
-      return setWatcher(.nobody, of: target)
+  mutating func leaveToNobody(_ states: [TargetID: TargetAgreement]) -> [Action] {
+    guard !resolvesLimbo else { return [] }
+    return states.sorted { $0.key < $1.key }.flatMap { target, agreement -> [Action] in
+      agreement != .open || isWanted(target) ? [] : setWatcher(.nobody, of: target)
     }
   }
 }

@@ -288,7 +288,6 @@ extension QueryViews {
       }
     }
     decide(undecided, in: &round, &answered, localDocuments: localDocuments, &failure)
-    if let event, !resolvesLimbo { actions += leaveToNobody(event) }
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
     actions += raiseAnswers(of: answered)
