@@ -141,11 +141,14 @@ let package = Package(
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
-    .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: coreSettings),
+    .target(name: "HearthPlan", dependencies: ["HearthModel"], swiftSettings: coreSettings),
+    .target(name: "HearthStore", dependencies: ["HearthPlan", "HearthModel", sqlite], swiftSettings: coreSettings),
     .target(
-      name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: coreSettings),
+      name: "HearthCache", dependencies: ["HearthStore", "HearthPlan", "HearthWire", "HearthModel"],
+      swiftSettings: coreSettings),
     .target(
-      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: coreSettings),
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthPlan", "HearthModel"],
+      swiftSettings: coreSettings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],
@@ -153,7 +156,8 @@ let package = Package(
     .target(
       name: "Hearth",
       dependencies: [
-        "HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing,
+        "HearthSync", "HearthCache", "HearthStore", "HearthPlan", "HearthTransport", "HearthModel", logging, metrics,
+        tracing,
       ],
       swiftSettings: settings),
     .target(
@@ -166,7 +170,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthRPC", "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging, metrics,
+        "HearthRPC", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging,
+        metrics,
       ],
       swiftSettings: settings),
     .target(
@@ -179,8 +184,8 @@ let package = Package(
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthRPC", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments,
-        logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthRPC", "HearthData", "HearthCache", "HearthStore", "HearthPlan", "HearthModel",
+        arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -205,14 +210,18 @@ let package = Package(
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(
-      name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel", "TestSupport"], swiftSettings: settings),
+      name: "HearthPlanTests", dependencies: ["HearthPlan", "HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
-      name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel", "TestSupport"],
+      name: "HearthStoreTests", dependencies: ["HearthStore", "HearthPlan", "HearthModel", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HearthCacheTests",
+      dependencies: ["HearthCache", "HearthStore", "HearthPlan", "HearthModel", "TestSupport"],
       exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests",
       dependencies: [
-        "HearthSync", "HearthCache", "HearthStore", "HearthModel", "EngineHarness", "TestSupport", crypto,
+        "HearthSync", "HearthCache", "HearthStore", "HearthPlan", "HearthModel", "EngineHarness", "TestSupport", crypto,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -242,8 +251,8 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport",
-        "RawHTTP2",
+        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
+        "TestSupport", "RawHTTP2",
         protobuf,
         grpcCore,
         grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
@@ -252,8 +261,8 @@ let package = Package(
     .testTarget(
       name: "ServerQueryTests",
       dependencies: [
-        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport",
-        protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix, logging, metrics,
+        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
+        "TestSupport", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix, logging, metrics,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthCommandTests",
@@ -266,7 +275,7 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthRPC", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache",
-        "HearthStore",
+        "HearthStore", "HearthPlan",
         "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, nioCore, nioPosix, nioSSL, jwt,
         logging, metrics, metricsTestKit, tracing, inMemoryTracing,
       ],

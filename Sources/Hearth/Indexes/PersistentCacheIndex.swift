@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 
 /// An index of the cache and its present state. See ``PersistentCacheIndexManager/indexes()``.

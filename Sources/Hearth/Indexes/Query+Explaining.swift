@@ -1,5 +1,5 @@
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 extension Query {
   /// Runs the query on the cache and reports how it was answered: the plan, the index and its bounds, the amount that was read, and the

@@ -1,5 +1,5 @@
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// The way in which the cache answered a query, and its cost. See ``Query/explain()``.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthCache
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 internal import HearthSync
 internal import HearthTransport

@@ -1,5 +1,6 @@
 package import HearthModel
-package import HearthStore
+package import HearthPlan
+internal import HearthStore
 internal import Synchronization
 
 /// A query that runs in the background of a client: on connections of its own, on the state that the cache had when the query

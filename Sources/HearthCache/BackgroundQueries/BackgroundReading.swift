@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 package import HearthStore
 
 /// One look at the cache outside the loop of a client, on the state that it had when the reading was made by its

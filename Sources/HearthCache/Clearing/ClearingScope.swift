@@ -1,5 +1,4 @@
 package import HearthModel
-package import HearthStore
 
 /// The documents that a ``ClearingRun`` removes from the cache.
 package struct ClearingScope: Equatable, Sendable {

@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 package import HearthStore
 
 extension CacheInspection {

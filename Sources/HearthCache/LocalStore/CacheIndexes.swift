@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 package import HearthStore
 
 /// The indexes of a cache: which there are, and which would be of use.

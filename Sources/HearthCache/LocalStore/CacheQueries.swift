@@ -1,5 +1,6 @@
 package import HearthModel
-package import HearthStore
+package import HearthPlan
+internal import HearthStore
 
 /// Reading the local view: the remote documents with the active user's pending writes on top.
 package final class CacheQueries {

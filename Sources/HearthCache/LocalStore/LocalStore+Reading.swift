@@ -1,5 +1,5 @@
 package import HearthModel
-package import HearthStore
+package import HearthPlan
 
 /// The usual ways to read the local view. ``CacheQueries`` has the others.
 extension LocalStore {

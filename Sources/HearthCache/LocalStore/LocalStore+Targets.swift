@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 package import HearthStore
 
 /// Targets, snapshots of the backend and what views show.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HearthCache
 import HearthModel
-import HearthStore
+import HearthPlan
 
 struct CacheQueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HearthCache
 import HearthModel
+import HearthPlan
 import HearthStore
 
 struct CacheInfoCommand: ParsableCommand {

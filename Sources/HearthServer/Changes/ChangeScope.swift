@@ -1,5 +1,4 @@
 internal import HearthModel
-internal import HearthStore
 
 /// The documents whose changes are asked for.
 enum ChangeScope: Hashable, Sendable {

@@ -1,5 +1,4 @@
 internal import HearthModel
-internal import HearthStore
 
 /// Finds the queries that a changed document may concern: by its collection or group and, of queries that ask for equality, by one value.
 struct QueryIndex {

@@ -1,5 +1,4 @@
 internal import HearthModel
-internal import HearthStore
 
 /// What a target of a listen stream asks for. Targets with equal sources have equal results.
 enum WatchSource: Hashable, Sendable {

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthRPC
 internal import HearthStore
 internal import Synchronization

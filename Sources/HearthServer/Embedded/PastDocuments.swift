@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 
 /// The documents of a past result that have changed since, as they were.

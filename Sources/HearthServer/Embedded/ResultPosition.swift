@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 
 /// The sizes of the pieces in which a result is read.

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 
 extension StorageReader.Snapshot {

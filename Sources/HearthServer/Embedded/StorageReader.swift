@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 internal import HearthStore
 
 /// Reads one database through one connection: the writer's, or one of its own.

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 internal import HearthWire
 internal import SwiftProtobuf
 

@@ -1,5 +1,4 @@
 internal import HearthModel
-internal import HearthStore
 
 /// The result of a query, piece by piece, all of one version. The next piece is read when it is asked for.
 struct ResultPages: Sendable {

@@ -1,5 +1,5 @@
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// The result of a read with the version that it shows.
 struct QueryAnswer: Sendable {

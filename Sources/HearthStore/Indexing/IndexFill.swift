@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 
 extension IndexTable {
   /// The limits of one step of filling, chosen for some tens of milliseconds of processor time. The more

@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthPlan
 
 /// An index that was made for a query.
 package struct AutomaticIndex: Equatable, Sendable {

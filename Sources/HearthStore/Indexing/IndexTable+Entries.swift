@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthPlan
 
 extension IndexTable {
   /// The statements that are executed for every entry, built once.
@@ -159,29 +160,7 @@ extension IndexTable {
   }
 }
 
-/// Keys from `start` on that are less than `end`; without an end, all that follow.
-struct IndexRange: Equatable, Sendable {
-  var start: [UInt8]
-  var end: [UInt8]?
-
-  /// All keys that begin with `prefix`; with an empty one, those of all documents that are entered with their values.
-  init(prefix: [UInt8]) {
-    start = prefix.isEmpty ? [IndexKeys.withoutValues + 1] : prefix
-    end = OrderedValueWriter.end(of: prefix)
-  }
-
-  /// The documents that an index holds without their values.
-  static let withoutValues = IndexRange(prefix: [IndexKeys.withoutValues])
-
-  var isEmpty: Bool {
-    assert(!start.isEmpty, "a range of an index begins before all keys")
-    guard let end else { return false }
-    return !start.lexicographicallyPrecedes(end)
-  }
-
-  /// Keeps only what is also in `start..<end`.
-  mutating func cut(from start: [UInt8]? = nil, to end: [UInt8]? = nil) {
-    if let start, self.start.lexicographicallyPrecedes(start) { self.start = start }
-    if let end { self.end = self.end.map { end.lexicographicallyPrecedes($0) ? end : $0 } ?? end }
-  }
+extension StoredIndex {
+  /// What stands in the entries of a collection's documents in the place of its number.
+  func entryCollection(of number: Int64) -> Int64 { isOfGroup ? IndexSchema.allCollections : number }
 }

@@ -1,3 +1,5 @@
+internal import HearthPlan
+
 extension IndexTable {
   /// Empties all indexes, so that they are filled again, and removes definitions that cannot be read. An index is derived
   /// from the documents, so nothing is lost but the time to fill it.

@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 
 /// The local indexes of one database: their definitions, and how far they are filled.
 ///

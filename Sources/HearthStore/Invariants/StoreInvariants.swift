@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthPlan
 
 /// Checks what holds for all rows of a document store between two transactions: of documents, collections and indexes.
 ///

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 
 /// The execution of a query along indexes.
 ///

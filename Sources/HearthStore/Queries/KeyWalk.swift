@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthPlan
 
 /// Answers a query that is ordered by the key alone by walking along the keys of its collections, from a cursor until there are as many
 /// documents as the limit allows.

@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 
 /// The result of a scan of one part of the documents: no more than the limit of the query, in its order.
 package struct PartialResult: Sendable {

@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthPlan
 
 /// The keys that a query had at its last snapshot without documents in limbo, and that snapshot's version.
 package struct PreviousResult: Equatable, Sendable {

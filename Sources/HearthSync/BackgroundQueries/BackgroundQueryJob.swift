@@ -1,6 +1,6 @@
 internal import HearthCache
 package import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// Names one query that runs in the background; chosen by the engine, never used twice in its life.
 package struct BackgroundQueryID: Hashable, Comparable, Sendable {

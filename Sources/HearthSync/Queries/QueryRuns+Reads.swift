@@ -1,6 +1,6 @@
 internal import HearthCache
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// One-time reads of the cache.
 extension QueryRuns {

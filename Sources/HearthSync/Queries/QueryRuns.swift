@@ -1,6 +1,6 @@
 internal import HearthCache
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// A listen whose first result is being computed in the background.
 struct BackgroundListen {

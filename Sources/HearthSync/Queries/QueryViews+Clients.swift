@@ -1,6 +1,5 @@
 internal import HearthCache
 internal import HearthModel
-internal import HearthStore
 
 /// The views that one client keeps for the others of its cache, and the change of roles.
 extension QueryViews {

@@ -1,6 +1,6 @@
 internal import HearthCache
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///

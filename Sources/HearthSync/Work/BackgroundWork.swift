@@ -1,6 +1,6 @@
 internal import HearthCache
 internal import HearthModel
-internal import HearthStore
+internal import HearthPlan
 
 /// The work that a client does in steps, between which other events are handled.
 ///

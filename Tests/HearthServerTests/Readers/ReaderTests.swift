@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HearthModel
+import HearthPlan
 import HearthStore
 import Synchronization
 import Testing

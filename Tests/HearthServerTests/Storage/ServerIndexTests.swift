@@ -1,5 +1,6 @@
 import Foundation
 import HearthModel
+import HearthPlan
 import HearthStore
 import HearthTransport
 import HearthWire

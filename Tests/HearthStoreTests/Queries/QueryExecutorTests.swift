@@ -1,4 +1,5 @@
 import HearthModel
+import HearthPlan
 import HearthStore
 import Testing
 

@@ -1,5 +1,6 @@
 import HearthCache
 import HearthModel
+import HearthPlan
 import HearthStore
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HearthCache
 import HearthModel
+import HearthPlan
 import HearthStore
 import HearthSync
 import Synchronization

@@ -79,18 +79,18 @@ package struct QueryExecution: Equatable, Sendable {
 }
 
 /// Measures the parts of an execution with a clock of the caller.
-struct ExecutionTimer {
+package struct ExecutionTimer {
   private let clock: (() -> Duration)?
   private var last: Duration
-  private(set) var steps: [QueryExecution.Step] = []
+  package private(set) var steps: [QueryExecution.Step] = []
 
-  init(_ clock: (() -> Duration)?) {
+  package init(_ clock: (() -> Duration)?) {
     self.clock = clock
     last = clock?() ?? .zero
   }
 
   /// Ends a part of the work.
-  mutating func finish(_ name: String) {
+  package mutating func finish(_ name: String) {
     guard let clock else { return }
     let now = clock()
     steps.append(QueryExecution.Step(name: name, duration: now - last))

@@ -1,34 +1,34 @@
-internal import HearthModel
+package import HearthModel
 
 /// The keys under which an index holds a document.
-struct IndexKeys {
+package struct IndexKeys {
   /// Documents whose key would be longer are entered without their values. Longer keys would leave the page they are on.
-  static let maximumBytes = 1500
+  package static let maximumBytes = 1500
   /// Documents with more distinct elements in their array are entered without their values too: otherwise one small change would
   /// write as many entries as a document of the largest size has room for.
-  static let maximumElements = 10_000
+  package static let maximumElements = 10_000
   /// Begins the keys of documents that are entered without their values; below the first byte of every value. Each query
   /// looks at all of them.
-  static let withoutValues: UInt8 = 0x01
+  package static let withoutValues: UInt8 = 0x01
 
   private let index: StoredIndex
   private var writer = OrderedValueWriter()
 
-  init(_ index: StoredIndex) {
+  package init(_ index: StoredIndex) {
     self.index = index
   }
 
   /// - Parameter identity: distinguishes the document from others when its entry has no values: from those of the collection, or from all
   ///   that have entries under the same number.
   /// - Returns: none if the document lacks a field of the index.
-  mutating func keys(of fields: EncodedFields, _ key: DocumentKey, identity: [UInt8]) -> [[UInt8]] {
+  package mutating func keys(of fields: EncodedFields, _ key: DocumentKey, identity: [UInt8]) -> [[UInt8]] {
     fields.withUnsafeBytes { keys(of: $0, id: key.id, identity: identity) { key } }
   }
 
   /// As above, of fields in place.
   ///
   /// - Parameter key: Only an index of the collection group asks for it; nil if it cannot be read.
-  mutating func keys(
+  package mutating func keys(
     of bytes: UnsafeRawBufferPointer, id: String, identity: [UInt8], _ key: () -> DocumentKey?
   ) -> [[UInt8]] {
     do {
@@ -72,11 +72,11 @@ struct IndexKeys {
     return isTooMuch ? nil : keys.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  static func identity(of place: Int64) -> [UInt8] {
+  package static func identity(of place: Int64) -> [UInt8] {
     withUnsafeBytes(of: place.bigEndian) { Array($0) }
   }
 
-  static func identity(of id: String) -> [UInt8] {
+  package static func identity(of id: String) -> [UInt8] {
     Array(id.utf8)
   }
 }

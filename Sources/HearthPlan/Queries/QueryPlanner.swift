@@ -1,31 +1,32 @@
-internal import HearthModel
+package import HearthModel
 
 /// A way to the documents that may meet one of a query's alternatives, without looking at the others.
-enum QueryAccess {
+package enum QueryAccess {
   /// The document with this key and no other.
   case document(DocumentKey)
   case index(IndexAccess)
 }
 
 /// A range of an index.
-struct IndexAccess {
-  var index: StoredIndex
-  var range: IndexRange
+package struct IndexAccess {
+  package var index: StoredIndex
+  package var range: IndexRange
   /// The conditions that the range stands for, as text.
-  var bounds: [String]
+  package var bounds: [String]
   /// True if the range, read in the direction of ``isBackward``, has the order of the query. Then a limit holds for it.
-  var isOrdered: Bool
-  var isBackward: Bool
-  /// True if every document in the range meets the conditions, whatever its other fields hold.
-  var isExact: Bool
+  package var isOrdered: Bool
+  package var isBackward: Bool
+  /// True if the range stands for all conditions. A document in it may still not match: if an inequality meets NaN or null, or if it lacks
+  /// a field that the query orders by behind the key.
+  package var isExact: Bool
   /// Ranges of other indexes that hold every document of the alternative too.
-  var others: [IndexAccess] = []
+  package var others: [IndexAccess] = []
 
   fileprivate var score: Int
 }
 
 /// Finds out which indexes can answer a query.
-struct QueryPlanner {
+package struct QueryPlanner {
   /// Alternatives that are looked at; more would be slower than a scan.
   private static let maximumAlternatives = 100
 
@@ -37,7 +38,7 @@ struct QueryPlanner {
   /// True to use an index only in the order of the query.
   private let isOrderNeeded: Bool
 
-  init(_ query: Query, indexes: [StoredIndex], isOrderNeeded: Bool = false) {
+  package init(_ query: Query, indexes: [StoredIndex], isOrderNeeded: Bool = false) {
     self.query = query
     self.indexes = indexes
     self.isOrderNeeded = isOrderNeeded
@@ -45,14 +46,14 @@ struct QueryPlanner {
     isOfWholeGroup = if case .group(_, under: let path) = scope { path.isEmpty } else { false }
   }
 
-  enum Decision {
+  package enum Decision {
     case use([QueryAccess])
     case scan(reason: String)
   }
 
   /// One access for each alternative of the query's conditions in disjunctive normal form; together they lead to every
   /// document of the result, and mostly to some others.
-  func decide() throws -> Decision {
+  package func decide() throws -> Decision {
     if query.matchesAllDocuments { return .scan(reason: "the query asks for all documents") }
     guard let alternatives = query.disjunctions(atMost: Self.maximumAlternatives) else {
       return .scan(reason: "its conditions have more than \(Self.maximumAlternatives) alternatives")
@@ -87,7 +88,7 @@ struct QueryPlanner {
   /// - Parameters:
   ///   - effort: Only indexes that lead to the documents of the result in its order: to no others if pieces are read directly.
   ///   - usesGroupIndexes: True if only an index of the collection group serves a query of all its collections well.
-  func missingIndexes(
+  package func missingIndexes(
     forPieces effort: PieceEffort? = nil, usesGroupIndexes: Bool = false
   ) throws -> [IndexDefinition] {
     let wantedScope: IndexDefinition.Scope = usesGroupIndexes && isOfWholeGroup ? .collectionGroup : .collection

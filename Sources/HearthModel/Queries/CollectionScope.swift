@@ -1,5 +1,3 @@
-package import HearthModel
-
 /// The collections that a query looks into.
 package enum CollectionScope: Hashable, Sendable {
   /// One collection, without the subcollections of its documents.
