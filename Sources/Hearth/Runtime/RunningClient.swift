@@ -385,7 +385,8 @@ final class RunningClient {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.endSilently() }
     for (_, listener) in syncListeners { listener.remove() }
-    AbandonedWrites(reason: .terminated, place: cache.isPersistent ? .disk : .memory, unsaved: []).end(writes, lostWrites)
+    let place = cache.isPersistent ? AbandonedWrites.Place.disk : .memory
+    AbandonedWrites(reason: .terminated, place: place, unsaved: []).end(writes, lostWrites)
     for (_, request) in requests { request.fail(.terminated) }
     listeners = [:]
     syncListeners = [:]

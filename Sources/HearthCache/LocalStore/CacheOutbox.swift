@@ -100,8 +100,7 @@ package final class CacheOutbox {
   func acknowledge(
     _ result: MutationBatchResult, of owner: LocalStore.Owner, isOwn: Bool, at time: Timestamp
   ) throws -> DocumentMap {
-    var batch = result.batch
-    if !isOwn, transactions.sharing.mayMissAnswers { batch.keepsOutcome = true }
+    let batch = result.batch
     let user = try userHolding(batch, owner)
     var remote = try localDocuments.remoteDocuments(for: batch.keys)
     let versions = result.documentVersions
@@ -122,7 +121,8 @@ package final class CacheOutbox {
     try bases.advance(parts, of: batch, user: user)
     try references.touchLeftByBatch(batch.keys.sorted())
     // The parts of a batch that a conflict has changed are not those that the application wrote.
-    try noteOutcome(.committed(result.commitVersion, batch.isResolved ? [] : result.results), of: batch, at: time)
+    let kept = WriteOutcome.committed(result.commitVersion, batch.isResolved ? [] : result.results)
+    try noteOutcome(kept, of: batch, isOwn: isOwn, at: time)
     try transactions.tell(.batchAnswered(batch.batchID, user: user, nil))
     try transactions.tell(ofDocuments: batch.keys)
     return try localView(after: outcome, remote: remote)
@@ -202,8 +202,10 @@ package final class CacheOutbox {
     return user
   }
 
-  func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
-    guard batch.keepsOutcome, let identity = batch.identity else { return }
-    try outcomes.insert(outcome, for: identity, at: time, globals)
+  /// - Parameter isOwn: False if another client may wait for the answer that does not hear of it.
+  func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, isOwn: Bool = false, at time: Timestamp) throws {
+    let isBrief = !batch.keepsOutcome
+    guard !isBrief || !isOwn && transactions.sharing.mayMissAnswers, let identity = batch.identity else { return }
+    try outcomes.insert(outcome, for: identity, at: time, isBrief: isBrief, globals)
   }
 }

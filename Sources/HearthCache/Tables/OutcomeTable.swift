@@ -14,9 +14,15 @@ struct OutcomeTable {
   /// One of so many insertions looks for old rows, which reads the whole table.
   private static let insertionsPerTrimming: Int64 = 256
 
-  /// - Parameter time: The device's time.
+  /// Outcomes that are only for a client that counts as dead are kept for this time, and go before all others.
+  private static let briefAgeSeconds: Int64 = 24 * 3600
+
+  /// - Parameters:
+  ///   - time: The device's time.
+  ///   - isBrief: True for the outcome of a write without a receipt.
   func insert(
-    _ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp, _ globals: CacheGlobals
+    _ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp, isBrief: Bool = false,
+    _ globals: CacheGlobals
   ) throws {
     assert(database.isInWriteTransaction, "an outcome changes outside of a write transaction")
     let code: Int64
@@ -31,12 +37,13 @@ struct OutcomeTable {
       message = error.message
     }
     let now = try globals.keepingTime(at: time)
+    let keptAt = isBrief ? now &- Self.maximumAgeSeconds &+ Self.briefAgeSeconds : now
     try database.update(
       """
       INSERT OR REPLACE INTO cache_write_outcomes (number, identity, kept_at, code, message, result)
       VALUES (?, ?, ?, ?, ?, ?)
       """, .integer(Self.number(of: identity)),
-      .blob(identity.bytes), .integer(now), .integer(code), .text(message), .blob(result))
+      .blob(identity.bytes), .integer(keptAt), .integer(code), .text(message), .blob(result))
     guard Self.number(of: identity) % Self.insertionsPerTrimming == 0 else { return }
     try database.update(
       """

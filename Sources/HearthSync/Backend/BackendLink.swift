@@ -44,6 +44,8 @@ struct BackendLink {
   var isNetworkUsable: Bool { offlineCauses.isSubset(of: [.secondary]) }
   /// True if the watch stream may be open.
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
+  /// True if the watch stream may be open once this client has the lease.
+  var canWatchAsPrimary: Bool { offlineCauses.isSubset(of: [.outboxFailure, .secondary]) }
   /// True if batches may be sent that were not sent before.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
   /// True if the watch stream is neither open nor about to be.
@@ -98,6 +100,11 @@ struct BackendLink {
 
   mutating func setOnlineState(_ state: OnlineState) -> [SyncAction] {
     changeOnlineState { $0.set(state) }
+  }
+
+  /// The client that has the streams is offline while its network is disabled, whatever another one has said before.
+  mutating func showDisabledNetwork() -> [SyncAction] {
+    isForbidden(for: .disabledByUser) ? setOnlineState(.offline) : []
   }
 
   /// A timer fired that the watch stream or the online state asked for.

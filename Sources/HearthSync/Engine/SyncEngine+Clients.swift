@@ -219,14 +219,13 @@ extension SyncEngine {
     // Of a target that nobody wants it to be asked for any more, nobody says when the agreement ends.
     var shown = state.agreements.filter { views.hasListeners(on: $0.key) }
     for target in shown.keys where !views.isWanted(target) { shown[target] = .open }
-    if link.isForbidden(for: .disabledByUser) { shown = [:] }
+    if !link.canWatchAsPrimary { shown = [:] }
     refreshViews(state.documents, event: RemoteEvent(agreements: shown))
     // Storing what the views show may have found that another client has the lease by now.
     guard isPrimary else { return }
     _ = link.allow(.secondary)
     // The state that was taken over from another client says nothing of this one's connection.
-    if link.canWatch { follow(link.setOnlineState(.unknown)) }
-    followDisabledNetwork()
+    follow(link.setOnlineState(link.canWatch ? .unknown : .offline))
     for target in views.watchedTargets.sorted() {
       if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
     }

@@ -10,7 +10,7 @@ extension SyncEngine {
     do {
       try localStore.start()
       openStreams()
-      if isPrimary { followDisabledNetwork() }
+      if isPrimary { follow(link.showDisabledNetwork()) }
     } catch {
       goOffline(after: error, retrying: .start)
     }
@@ -49,18 +49,13 @@ extension SyncEngine {
     refreshRole()
   }
 
-  /// A holder of the lease whose network is disabled is offline, whatever another one has said before.
-  func followDisabledNetwork() {
-    if link.isForbidden(for: .disabledByUser) { follow(link.setOnlineState(.offline)) }
-  }
-
   func disableNetwork(_ id: RequestID) {
     statusWatch.outboxChanges()
     link.forbid(.disabledByUser)
     closeStreams()
     emit(.dropConnection)
     // At a secondary client the network is that of the primary one.
-    if isPrimary { follow(link.setOnlineState(.offline)) }
+    if isPrimary { follow(link.showDisabledNetwork()) }
     emit(.answer(id, .done))
     settle()
     refreshRole()
@@ -123,8 +118,8 @@ extension SyncEngine {
         follow(conflicts.userChanges())
         statusWatch.outboxChanges()
         emit(.switchUser(user))
-        // A write of the former user's may be shown that this one does not have.
-        refreshViews(changes, isReversal: true)
+        views.release(reverted: changes, areOthers: true)
+        refreshViews(changes)
         // What another process has answered before counts.
         follow(waits.lower(of: signedInUser, in: localStore.outbox))
       } catch {

@@ -80,6 +80,6 @@ extension SyncEngine {
     if cause != .outboxFailure { follow(link.resumeWatching()) }
     if cause != .snapshotFailure { resumeWriting() }
     // No stream of a secondary client ends that it counts as offline.
-    showSharedOnlineState()
+    if !membership.primaryWatch.isSilent { showSharedOnlineState() }
   }
 }

@@ -313,7 +313,10 @@ package final class SyncEngine {
       case .emit(let action): emit(action)
       // A secondary client has told the others in the transaction that took the target into use.
       case .watch(let target): if isPrimary { follow(link.watch(target, confirmed: confirmedKeys)) }
-      case .unwatch(let target): if isPrimary { follow(link.unwatch(target)) }
+      case .unwatch(let target) where isPrimary:
+        membership.published.watchEnds(of: target)
+        follow(link.unwatch(target))
+      case .unwatch: break
       case .stopWatching(let target): noteUse { try localStore.stopWatching(target) }
       case .leave(let target): noteUse { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)

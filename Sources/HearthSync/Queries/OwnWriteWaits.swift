@@ -31,7 +31,8 @@ struct OwnWriteWaits {
   /// - Parameters:
   ///   - waiting: The reads that wait.
   ///   - unanswered: All reads without an answer.
-  mutating func eventEnded(_ waiting: Set<ListenerID>, among unanswered: Set<ListenerID>, now: Duration) -> [SyncAction] {
+  mutating func eventEnded(_ waiting: Set<ListenerID>, among unanswered: Set<ListenerID>, now: Duration) -> [SyncAction]
+  {
     assert(waiting.isSubset(of: unanswered), "A read waits that has its answer: \(waiting), \(unanswered).")
     mayWait = false
     ends = ends.filter { unanswered.contains($0.key) }
@@ -56,8 +57,10 @@ extension QueryViews {
   /// Bounds the waits of reads for answers to the user's own writes.
   mutating func boundWaitsForOwnWrites(now: Duration) -> [Action] {
     guard ownWriteWaits.isConcerned else { return [] }
-    return ownWriteWaits.eventEnded(unansweredReads(\.awaitsOnlyOwnWrites), among: unansweredReads { _ in true }, now: now)
-      .map { .emit($0) }
+    return ownWriteWaits.eventEnded(
+      unansweredReads(\.awaitsOnlyOwnWrites), among: unansweredReads { _ in true }, now: now
+    )
+    .map { .emit($0) }
   }
 
   mutating func ownWritesTimerFired(now: Duration) -> [Action] {

@@ -319,8 +319,10 @@ extension QueryViews {
   }
 
   /// Takes note of documents from which a write has gone without an effect: the next change shows them as they are.
-  mutating func release(reverted documents: DocumentMap) {
-    for id in queries.ids { queries.update(id) { $0.view.release(reverted: documents) } }
+  ///
+  /// - Parameter areOthers: True if they are those of a former user.
+  mutating func release(reverted documents: DocumentMap, areOthers: Bool = false) {
+    for id in queries.ids { queries.update(id) { $0.view.release(reverted: documents, areOthers: areOthers) } }
   }
 
   /// Shows the online state to views and listeners.
@@ -340,7 +342,8 @@ extension QueryViews {
       if let snapshot = snapshot ?? nil { round.append((id, snapshot)) }
     }
     if !actions.isEmpty { actions += snapshotsInSync }
-    return actions + raise(round)
+    let overdue: Set<DocumentKey> = queries.ids.reduce(into: []) { $0.formUnion(queries[$1]?.view.overdueKeys ?? []) }
+    return actions + raise(round) + (overdue.isEmpty ? [] : [.reread(overdue)])
   }
 
   /// Computes changes, with a second look at the cache where documents fell out of a limit.

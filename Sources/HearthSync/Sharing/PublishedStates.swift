@@ -8,6 +8,7 @@ internal import HearthModel
 /// | the role is taken over | as in the file | all that are watched |
 /// | a snapshot of the backend names the target | - | not any more |
 /// | a snapshot leaves the target open | unknown | not any more |
+/// | the target is not watched any more | - | not any more |
 /// | the client is offline | - | none |
 /// | the states are published | as published | - |
 ///
@@ -39,6 +40,9 @@ struct PublishedStates {
   mutating func forget(_ target: TargetID) {
     agreements[target] = nil
   }
+
+  /// The target is not watched any more: of its agreement nobody hears.
+  mutating func watchEnds(of target: TargetID) { inherited.remove(target) }
 
   /// Nothing is published any more: no other client is left that could read it.
   mutating func removeAll() {

@@ -73,6 +73,8 @@ struct View {
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Documents that are not to be held back any more, until the next change.
   private var released: Set<DocumentKey> = []
+  /// Documents from which a write has gone, and that are held back for the backend all the same.
+  private var reverted: Set<DocumentKey> = []
   private var progress: SnapshotProgress
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
@@ -247,11 +249,24 @@ struct View {
 
   /// Shows documents from which a write has gone with the next change as they are, if the backend has been heard of since they were acknowledged,
   /// so that it need not say anything of them again, or is not heard of.
-  mutating func release(reverted documents: DocumentMap) {
+  ///
+  /// - Parameter areOthers: True if they are those of a former user, which must not be shown in any case.
+  mutating func release(reverted documents: DocumentMap, areOthers: Bool) {
     for (key, document) in documents where document.hasCommittedMutations {
       let hasPassed = !confirmedKeys.contains(key) && document.version <= progress.latest
-      if !isCurrent || hasPassed { released.insert(key) }
+      if areOthers || !isCurrent || hasPassed {
+        released.insert(key)
+      } else {
+        reverted.insert(key)
+      }
     }
+  }
+
+  /// The documents that may show a write that has gone, although the backend is not heard of: they are to be read anew.
+  var overdueKeys: Set<DocumentKey> { isCurrent ? [] : reverted.filter { documents.contains($0) } }
+
+  private func isReleased(_ key: DocumentKey) -> Bool {
+    watcher == .nobody || released.contains(key) || (!isCurrent && reverted.contains(key))
   }
 
   // MARK: - First step
@@ -329,7 +344,7 @@ struct View {
       // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for; nor where
       // nobody asks the backend.
       let hasPassed = isCurrent && !confirmedKeys.contains(old.key) && new.version <= progress.latest
-      let isOverdue = hasPassed || released.contains(old.key) || watcher == .nobody
+      let isOverdue = hasPassed || isReleased(old.key)
       return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
     return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
@@ -341,8 +356,7 @@ struct View {
   /// A view that nobody watches shows the acknowledgement at once (see ``ListenOptions/leavesOutAcknowledgements``).
   private func showsPendingWrite(_ document: Document) -> Bool {
     if document.hasLocalMutations { return true }
-    return document.hasCommittedMutations && mutatedKeys.contains(document.key) && watcher != .nobody
-      && !released.contains(document.key)
+    return document.hasCommittedMutations && mutatedKeys.contains(document.key) && !isReleased(document.key)
   }
 
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
@@ -383,6 +397,7 @@ struct View {
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     released = []
+    if !reverted.isEmpty { reverted.subtract(changes.changeSet.keys) }
     if let targetChange {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)

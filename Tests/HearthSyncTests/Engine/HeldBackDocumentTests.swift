@@ -109,7 +109,9 @@ struct HeldBackDocumentTests {
     #expect(client.takeTold() == ["write 3: OK"], "the document of the result is to come")
   }
 
-  @Test("offline, a write that has gone is not shown any more: it was taken back, or another user signed in", arguments: [true, false])
+  @Test(
+    "offline, a write that has gone is not shown any more: it was taken back, or another user signed in",
+    arguments: [true, false])
   func goneOffline(isTakenBack: Bool) throws {
     let client = try TestClient(durable: true)
     client.write(.set(key("rooms/1"), ["n": .integer(5)]))
@@ -138,5 +140,25 @@ struct HeldBackDocumentTests {
     try client.commit(at: 20)
     client.write(.patch(key("rooms/1"), ["tag": .string("x")], mask: FieldMask([field("tag")])))
     #expect(client.snapshots[listener]?.last?.ids == ["1"])
+  }
+
+  @Test("a write that has gone while the backend was heard of is not shown once it is not", arguments: [true, false])
+  func goneBeforeOffline(isRefused: Bool) throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/1", 10, ["n": .integer(1)])], at: 10)
+    client.write(.set(key("rooms/1"), ["n": .integer(5)]))
+    try client.commit(at: 20)
+    client.write(.set(key("rooms/1"), ["n": .integer(6)]))
+    if isRefused {
+      try client.refuseWrite(.permissionDenied)
+      client.setNetwork(isEnabled: false)
+    } else {
+      client.isReachable = false
+      client.post(.changeUser("bob"))
+    }
+    let last = client.snapshots[listener]?.last
+    #expect(last?.hasPendingWrites == false)
+    #expect(try last?.documents.first?.fields.decoded()["n"] == .integer(5))
   }
 }

@@ -346,7 +346,8 @@ struct LockedFileTests {
     try unlock()
   }
 
-  @Test("a listener that has waited does not begin while its process is suspended, when its query would hold the file open")
+  @Test(
+    "a listener that has waited does not begin while its process is suspended: its query would hold the file open")
   func listenerInSuspension() throws {
     let other = try cache.client(
       "b", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1), busyTimeout: .milliseconds(20))

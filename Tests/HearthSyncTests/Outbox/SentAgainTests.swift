@@ -165,7 +165,8 @@ struct SentAgainTests {
     #expect(client.sentBatches == sent && client.lookUps.isEmpty)
   }
 
-  @Test("but was not, because its process had no rule and no network, gets its conditions from the process that sends it")
+  @Test(
+    "but was not, because its process had no rule and no network, gets its conditions from the process that sends it")
   func notSentWithoutRule() throws {
     let client = try client(knowing: room(at: 5))
     client.write(Edit.increment.mutation("rooms/a"))

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("A document in limbo when the lease changes hands")
 struct LimboTakenOverTests {
-  @Test("is looked up by the next holder, although the result that it begins with lacks the document", arguments: [true, false])
+  @Test(
+    "is looked up by the next holder, although the result that it begins with lacks the document",
+    arguments: [true, false])
   func lookedUpAgain(isReset: Bool) throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = a.listen(rooms.filtered("n", .equal, 1))

@@ -96,4 +96,84 @@ struct RoleChangeTests {
     cache.wait(90)
     #expect(b.answers[wait] != nil)
   }
+
+  @Test("says that a target is open that it does not watch any more, although the backend has said nothing of it")
+  func unwatchedBeforeSnapshot() throws {
+    let (cache, a, c) = try SharedCache.makePair()
+    let options = ListenOptions(
+      includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
+    let listener = a.listen(rooms, options)
+    let other = c.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10)], at: 10)
+    cache.deliver()
+    cache.takeLease(for: c)
+    cache.wait(2)
+    c.answersTargets = true
+    c.post(.unlisten(other))
+    cache.wait(2)
+    c.answersTargets = false
+    #expect(a.snapshots[listener]?.last?.isFromCache == true)
+    let write = a.write(set("rooms/2"))
+    cache.deliver()
+    try c.commit(at: 30)
+    cache.wait(3)
+    #expect(a.writes[write] == .some(nil) && a.snapshots[listener]?.last?.hasPendingWrites == false)
+    let read = a.listen(rooms, .get)
+    cache.wait(2)
+    #expect(a.snapshots[read] == nil)
+  }
+
+  @Test("stays offline beside a silent primary client, also after an answer that it could not store at once")
+  func lateAnswerBesideSilentClient() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    a.answersLate = true
+    a.write(set("rooms/1"))
+    cache.takeLease(for: b)
+    cache.wait(2)
+    b.listen(collection("halls"))
+    cache.wait(2)
+    b.isRunning = false
+    a.listen(rooms)
+    cache.wait(40)
+    #expect(a.engine.onlineState == .offline)
+    a.failing = ["Acknowledge batch"]
+    try a.commitLate(at: 10)
+    a.failing = []
+    a.endParting()
+    cache.wait(120)
+    #expect(a.engine.onlineState == .offline)
+    let read = a.listen(collection("others"), .get)
+    cache.wait(60)
+    #expect(a.snapshots[read]?.last?.isFromCache == true)
+  }
+
+  @Test("is offline while it cannot store what the backend says, also when it gets the lease")
+  func restingStorage() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    a.answersLate = true
+    a.write(set("rooms/1"))
+    cache.takeLease(for: b)
+    cache.wait(2)
+    b.listen(collection("halls"))
+    cache.wait(2)
+    a.failing = ["Acknowledge batch"]
+    try a.commitLate(at: 10)
+    a.endParting()
+    b.breakWatchStream()
+    cache.wait(10)
+    b.kill()
+    cache.wait(90)
+    #expect(a.engine.isPrimary && a.watchStream == nil)
+    #expect(a.engine.onlineState == .offline)
+    let read = a.listen(collection("others"), .get)
+    cache.wait(60)
+    #expect(a.snapshots[read]?.last?.isFromCache == true)
+    a.failing = []
+    cache.wait(300)
+    a.listen(rooms)
+    #expect(a.watchStream != nil)
+  }
 }

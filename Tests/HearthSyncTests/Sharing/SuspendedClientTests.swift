@@ -285,14 +285,6 @@ struct SuspendedClientTests {
     b.fire(.clientMetadataRefresh)
     cache.wait(2)
     #expect(writes.allSatisfy { b.writes[$0] == .some(nil) })
-    // Answers that it hears of leave no trace.
-    let kept = try cache.count("SELECT count(*) FROM cache_write_outcomes")
-    let later = b.write(.set(key("rooms/3"), ["n": 1]))
-    cache.deliver()
-    try a.commit(at: 12)
-    cache.wait()
-    #expect(b.writes[later] == .some(nil))
-    #expect(try cache.count("SELECT count(*) FROM cache_write_outcomes") == kept)
   }
 
   @Test("the same if the client that answers has come when the others counted as dead")
@@ -309,5 +301,30 @@ struct SuspendedClientTests {
     b.fire(.clientMetadataRefresh)
     cache.wait(2)
     #expect(b.writes[write] == .some(nil))
+  }
+
+  @Test("the caller of a write hears that another client has taken it back")
+  func takenBackWhileTakenForDead() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let write = b.write(set("rooms/1", 1))
+    cache.deliver()
+    b.whileTakenForDead { a.fire(.clientMetadataRefresh) }
+    _ = a.request(.withdraw(1, evenIfSent: true))
+    b.fire(.clientMetadataRefresh)
+    cache.wait(2)
+    #expect((b.writes[write] ?? nil)?.code == .cancelled)
+  }
+
+  @Test("outcomes that are kept for clients that count as dead go before those of receipts")
+  func briefOutcomes() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a")
+    a.write(set("rooms/1", 1))
+    a.kill()
+    let b = try cache.client("b")
+    cache.wait(2)
+    try b.commit(at: 10)
+    #expect(try cache.count("SELECT count(*) FROM cache_write_outcomes") == 1)
+    #expect(try cache.count("SELECT max(kept_at) FROM cache_write_outcomes") <= -28 * 24 * 3600)
   }
 }

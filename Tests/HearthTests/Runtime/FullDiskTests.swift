@@ -124,7 +124,9 @@ struct FullDiskTests {
     await disk.unmount()
   }
 
-  @Test("a cache that cannot be opened for want of space is used by the next operation when there is space", .mountsFileSystem)
+  @Test(
+    "a cache that cannot be opened for want of space is used by the next operation when there is space",
+    .mountsFileSystem)
   func noSpaceAtStart() async throws {
     let disk = try await SmallFileSystem.make(sizeBytes: 3 << 20)
     let name = UUID().uuidString

@@ -318,7 +318,9 @@ struct UnsavedWritesTests {
     client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
     let error = await thrown { try await stop(client) }
     again.close()
-    #expect(error?.localizedDescription.components(separatedBy: "1 write is not saved").count == 3, "\(String(describing: error))")
+    #expect(
+      error?.localizedDescription.components(separatedBy: "1 write is not saved").count == 3,
+      "\(String(describing: error))")
   }
 
   @Test(
