@@ -71,10 +71,8 @@ struct View {
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
-  /// Documents that are not to be held back any more, until the next change.
-  private var released: Set<DocumentKey> = []
-  /// Documents from which a write has gone, and that are held back for the backend all the same.
-  private var reverted: Set<DocumentKey> = []
+  /// Documents that are not held back any more.
+  private var released = ReleasedDocuments()
   private var progress: SnapshotProgress
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
@@ -244,7 +242,7 @@ struct View {
 
   /// Shows documents with the next change as they are, also those that are held back.
   mutating func release(_ keys: Set<DocumentKey>) {
-    released = keys.filter { heldBack[$0] != nil }
+    released.release(keys.filter { heldBack[$0] != nil })
   }
 
   /// Shows documents from which a write has gone with the next change as they are, if the backend has been heard of since they were acknowledged,
@@ -252,21 +250,19 @@ struct View {
   ///
   /// - Parameter areOthers: True if they are those of a former user, which must not be shown in any case.
   mutating func release(reverted documents: DocumentMap, areOthers: Bool) {
-    for (key, document) in documents where document.hasCommittedMutations {
-      let hasPassed = !confirmedKeys.contains(key) && document.version <= progress.latest
-      if areOthers || !isCurrent || hasPassed {
-        released.insert(key)
-      } else {
-        reverted.insert(key)
-      }
+    let written = documents.filter { $0.value.hasCommittedMutations }
+    let overdue = written.filter { key, document in
+      areOthers || !isCurrent || (!confirmedKeys.contains(key) && document.version <= progress.latest)
     }
+    released.release(Set(overdue.keys))
+    released.noteReverted(Set(written.keys).subtracting(overdue.keys))
   }
 
   /// The documents that may show a write that has gone, although the backend is not heard of: they are to be read anew.
-  var overdueKeys: Set<DocumentKey> { isCurrent ? [] : reverted.filter { documents.contains($0) } }
+  var overdueKeys: Set<DocumentKey> { isCurrent ? [] : released.keysReverted.filter { documents.contains($0) } }
 
   private func isReleased(_ key: DocumentKey) -> Bool {
-    watcher == .nobody || released.contains(key) || (!isCurrent && reverted.contains(key))
+    watcher == .nobody || released.contains(key, isHeard: isCurrent)
   }
 
   // MARK: - First step
@@ -396,8 +392,7 @@ struct View {
     let carriedOut = changes.changeSet.apply(to: &documents, query: query)
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
-    released = []
-    if !reverted.isEmpty { reverted.subtract(changes.changeSet.keys) }
+    released.changed(changes.changeSet.keys)
     if let targetChange {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)

@@ -1,0 +1,33 @@
+internal import HearthModel
+
+/// The documents of a view that are shown as they are, although they have the outcome of a write that the backend has yet to send.
+///
+/// | event | a document that was released | one from which a write has gone |
+/// |---|---|---|
+/// | a change is shown | not any more | not any more, if it was part of the change |
+/// | the backend is not heard of | - | counts as released |
+struct ReleasedDocuments {
+  private var released: Set<DocumentKey> = []
+  /// They are held back for the backend all the same, as long as that is heard of.
+  private var reverted: Set<DocumentKey> = []
+
+  /// The next change shows these documents.
+  mutating func release(_ keys: Set<DocumentKey>) { released.formUnion(keys) }
+
+  /// A write has gone from documents, which are held back.
+  mutating func noteReverted(_ keys: Set<DocumentKey>) { reverted.formUnion(keys) }
+
+  /// - Parameter isHeard: True if the backend is heard of.
+  func contains(_ key: DocumentKey, isHeard: Bool) -> Bool {
+    released.contains(key) || (!isHeard && reverted.contains(key))
+  }
+
+  /// Those from which a write has gone.
+  var keysReverted: Set<DocumentKey> { reverted }
+
+  /// A change was shown.
+  mutating func changed(_ keys: some Sequence<DocumentKey>) {
+    released = []
+    if !reverted.isEmpty { reverted.subtract(keys) }
+  }
+}
