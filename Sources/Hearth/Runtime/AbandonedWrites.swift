@@ -31,8 +31,7 @@ struct AbandonedWrites {
       }
     }
     guard !unsaved.isEmpty else { return }
-    let heard = unsaved.count { writes[$0]?.hasCaller ?? false }
-    lost.add(unheard: unsaved.count - heard, heard: heard, because: reason.localizedDescription)
+    lost.add(unsaved, writes, because: reason.localizedDescription)
     let error = StatusError.notSaved(writeCount: unsaved.count, because: reason.localizedDescription)
     HearthLog.error("\(error.message)")
   }

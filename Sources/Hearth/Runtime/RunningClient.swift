@@ -408,8 +408,7 @@ final class RunningClient {
     guard !ids.isEmpty else { return }
     let error = StatusError.notSaved(writeCount: ids.count)
     HearthLog.error("\(error.message)")
-    let heard = ids.count { writes[$0]?.hasCaller ?? false }
-    lostWrites.add(unheard: ids.count - heard, heard: heard, because: StatusError.fileIsHeld)
+    lostWrites.add(ids, writes, because: StatusError.fileIsHeld)
     for id in ids { writes.removeValue(forKey: id)?.refuse(.firestore(error)) }
   }
 

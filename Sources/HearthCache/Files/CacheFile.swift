@@ -342,7 +342,7 @@ package enum CacheFile {
     let database = try Database(.file(path: files.main), options: options.database)
     do {
       try CacheSchema.checkVersions(in: database)
-      // Also before tables are migrated: when this connection is closed, SQLite moves the log into the file, and nothing shows the gap any more.
+      // Before the tables are migrated, too: SQLite moves the log into the file when this connection is closed, and then nothing shows the gap.
       if emptiesLog { try emptyLog(of: database, files) }
       if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)

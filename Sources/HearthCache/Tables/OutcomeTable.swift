@@ -2,7 +2,8 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outcomes of writes with a receipt, each under the identity of its batch, for a limited time.
+/// The outcomes of writes with a receipt, and of those that a client may wait for that counts as dead, each under the identity of its batch, for
+/// a limited time.
 struct OutcomeTable {
   let database: Database
   let databaseID: DatabaseID

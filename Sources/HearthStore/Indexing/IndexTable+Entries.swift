@@ -161,6 +161,6 @@ extension IndexTable {
 }
 
 extension StoredIndex {
-  /// What stands in the entries of a collection's documents in the place of its number.
+  /// The number in the entries of a collection's documents: that of the collection, or one for all.
   func entryCollection(of number: Int64) -> Int64 { isOfGroup ? IndexSchema.allCollections : number }
 }

@@ -102,11 +102,6 @@ struct BackendLink {
     changeOnlineState { $0.set(state) }
   }
 
-  /// The client that has the streams is offline while its network is disabled, whatever another one has said before.
-  mutating func showDisabledNetwork() -> [SyncAction] {
-    isForbidden(for: .disabledByUser) ? setOnlineState(.offline) : []
-  }
-
   /// A timer fired that the watch stream or the online state asked for.
   mutating func timerFired(_ kind: TimerKind) -> [SyncAction] {
     switch kind {

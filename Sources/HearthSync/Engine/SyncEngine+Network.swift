@@ -10,7 +10,8 @@ extension SyncEngine {
     do {
       try localStore.start()
       openStreams()
-      if isPrimary { follow(link.showDisabledNetwork()) }
+      // Its network was disabled before the cache was opened anew.
+      if isPrimary, !link.canWatch { follow(link.setOnlineState(.offline)) }
     } catch {
       goOffline(after: error, retrying: .start)
     }
@@ -55,7 +56,7 @@ extension SyncEngine {
     closeStreams()
     emit(.dropConnection)
     // At a secondary client the network is that of the primary one.
-    if isPrimary { follow(link.showDisabledNetwork()) }
+    if isPrimary { follow(link.setOnlineState(.offline)) }
     emit(.answer(id, .done))
     settle()
     refreshRole()

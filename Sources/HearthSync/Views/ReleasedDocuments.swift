@@ -8,26 +8,23 @@ internal import HearthModel
 /// | the backend is not heard of | - | counts as released |
 struct ReleasedDocuments {
   private var released: Set<DocumentKey> = []
-  /// They are held back for the backend all the same, as long as that is heard of.
-  private var reverted: Set<DocumentKey> = []
+  /// The documents from which a write has gone. They are held back for the backend all the same, as long as that is heard of.
+  private(set) var keysReverted: Set<DocumentKey> = []
 
   /// The next change shows these documents.
   mutating func release(_ keys: Set<DocumentKey>) { released.formUnion(keys) }
 
   /// A write has gone from documents, which are held back.
-  mutating func noteReverted(_ keys: Set<DocumentKey>) { reverted.formUnion(keys) }
+  mutating func noteReverted(_ keys: Set<DocumentKey>) { keysReverted.formUnion(keys) }
 
   /// - Parameter isHeard: True if the backend is heard of.
   func contains(_ key: DocumentKey, isHeard: Bool) -> Bool {
-    released.contains(key) || (!isHeard && reverted.contains(key))
+    released.contains(key) || (!isHeard && keysReverted.contains(key))
   }
-
-  /// Those from which a write has gone.
-  var keysReverted: Set<DocumentKey> { reverted }
 
   /// A change was shown.
   mutating func changed(_ keys: some Sequence<DocumentKey>) {
     released = []
-    if !reverted.isEmpty { reverted.subtract(keys) }
+    if !keysReverted.isEmpty { keysReverted.subtract(keys) }
   }
 }

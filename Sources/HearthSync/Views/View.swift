@@ -255,11 +255,12 @@ struct View {
       areOthers || !isCurrent || (!confirmedKeys.contains(key) && document.version <= progress.latest)
     }
     released.release(Set(overdue.keys))
-    released.noteReverted(Set(written.keys).subtracting(overdue.keys))
+    // A view over few documents remembers few.
+    released.noteReverted(Set(written.keys.filter { overdue[$0] == nil && self.documents.contains($0) }))
   }
 
   /// The documents that may show a write that has gone, although the backend is not heard of: they are to be read anew.
-  var overdueKeys: Set<DocumentKey> { isCurrent ? [] : released.keysReverted.filter { documents.contains($0) } }
+  var overdueKeys: Set<DocumentKey> { isCurrent ? [] : released.keysReverted }
 
   private func isReleased(_ key: DocumentKey) -> Bool {
     watcher == .nobody || released.contains(key, isHeard: isCurrent)

@@ -3,7 +3,7 @@ import HearthPlan
 import TestSupport
 import Testing
 
-/// What a plan promises, compared with documents and their keys in memory: no storage is needed for it.
+/// The promises of a plan, compared with documents and their keys in memory: no storage is needed.
 @Suite("Plans of queries")
 struct QueryPlannerTests {
   /// `HEARTH_TEST_SEED` repeats one world.

@@ -3,10 +3,26 @@ import Testing
 
 @testable import HearthSync
 
-/// What a client says of its state must not depend on who held the lease before.
+/// The state that a client shows must not depend on who held the lease before.
 @Suite("A client whose role changes")
 struct RoleChangeTests {
-  private func set(_ path: String, _ n: Int64 = 1) -> Mutation { .set(key(path), ["n": .integer(n)]) }
+  private static let cacheOnly = ListenOptions(
+    includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
+
+  private func set(_ path: String) -> Mutation { .set(key(path), ["n": .integer(1)]) }
+
+  /// A client that awaits a late answer to its write, and another one that has the lease since and is online.
+  private func makeParted() throws -> (SharedCache, SharedTestClient, SharedTestClient) {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    a.answersLate = true
+    a.write(set("rooms/1"))
+    cache.takeLease(for: b)
+    cache.wait(2)
+    b.listen(collection("halls"))
+    cache.wait(2)
+    return (cache, a, b)
+  }
 
   @Test("is offline with its network disabled, also when it gets the lease", arguments: [true, false])
   func disabledNetwork(isSuspended: Bool) throws {
@@ -38,9 +54,7 @@ struct RoleChangeTests {
   @Test("shows acknowledgements to listeners to the cache once nobody wants the backend to be asked any more")
   func listenerToCache() throws {
     let (cache, a, c) = try SharedCache.makePair()
-    let options = ListenOptions(
-      includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
-    let listener = a.listen(rooms, options)
+    let listener = a.listen(rooms, Self.cacheOnly)
     let other = c.listen(rooms)
     cache.deliver()
     try a.fill(2, [], at: 10)
@@ -61,14 +75,7 @@ struct RoleChangeTests {
 
   @Test("does not stay offline after an answer that it could not store at once")
   func lateAnswer() throws {
-    let (cache, a, b) = try SharedCache.makePair()
-    b.answersTargets = true
-    a.answersLate = true
-    a.write(set("rooms/1"))
-    cache.takeLease(for: b)
-    cache.wait(2)
-    b.listen(collection("halls"))
-    cache.wait(2)
+    let (cache, a, _) = try makeParted()
     #expect(a.engine.onlineState == .online)
     a.failing = ["Acknowledge batch"]
     try a.commitLate(at: 10)
@@ -100,9 +107,7 @@ struct RoleChangeTests {
   @Test("says that a target is open that it does not watch any more, although the backend has said nothing of it")
   func unwatchedBeforeSnapshot() throws {
     let (cache, a, c) = try SharedCache.makePair()
-    let options = ListenOptions(
-      includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, source: .cache)
-    let listener = a.listen(rooms, options)
+    let listener = a.listen(rooms, Self.cacheOnly)
     let other = c.listen(rooms)
     cache.deliver()
     try a.fill(2, [found("rooms/1", 10)], at: 10)
@@ -126,14 +131,7 @@ struct RoleChangeTests {
 
   @Test("stays offline beside a silent primary client, also after an answer that it could not store at once")
   func lateAnswerBesideSilentClient() throws {
-    let (cache, a, b) = try SharedCache.makePair()
-    b.answersTargets = true
-    a.answersLate = true
-    a.write(set("rooms/1"))
-    cache.takeLease(for: b)
-    cache.wait(2)
-    b.listen(collection("halls"))
-    cache.wait(2)
+    let (cache, a, b) = try makeParted()
     b.isRunning = false
     a.listen(rooms)
     cache.wait(40)
@@ -151,14 +149,7 @@ struct RoleChangeTests {
 
   @Test("is offline while it cannot store what the backend says, also when it gets the lease")
   func restingStorage() throws {
-    let (cache, a, b) = try SharedCache.makePair()
-    b.answersTargets = true
-    a.answersLate = true
-    a.write(set("rooms/1"))
-    cache.takeLease(for: b)
-    cache.wait(2)
-    b.listen(collection("halls"))
-    cache.wait(2)
+    let (cache, a, b) = try makeParted()
     a.failing = ["Acknowledge batch"]
     try a.commitLate(at: 10)
     a.endParting()

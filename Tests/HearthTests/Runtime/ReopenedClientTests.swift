@@ -100,7 +100,7 @@ struct ReopenedClientTests {
     }
   }
 
-  @Test("writes go on when a file can be marked that must not be used any more, and could not at first")
+  @Test("writes go on once an unsafe file can be marked, which failed at first")
   func markedLater() throws {
     let configuration = try SuspensionTests.configuration(folder.url)
     let file = folder.url.path + "/cache.sqlite"
