@@ -154,12 +154,11 @@ extension MutationQueue {
 
   /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.
   private static let isNoKey = OutboxOwner.isNoKey
+  private static let findNoKey = "SELECT user_id FROM cache_users WHERE \(isNoKey) LIMIT 1"
 
   /// Looks for users whose key is damaged, whose batches would never be sent.
   func checkKeys() throws {
-    let damaged = try database.firstRow("SELECT user_id FROM cache_users WHERE \(Self.isNoKey) LIMIT 1") {
-      try $0.int64(at: 0)
-    }
+    let damaged = try database.firstRow(Self.findNoKey) { try $0.int64(at: 0) }
     guard let damaged else { return }
     throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
   }
