@@ -161,9 +161,9 @@ final class ClientLoop {
       watchForSuspension(post: post)
       HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
-      if isWanted, let wait, FolderWait.isWorthwhile(after: error) {
-        // The other process has the folder for itself, and may still fail.
-        return planAttempt(after: wait.endTime(after: error))
+      if let wait, FolderWait.isWorthwhile(after: error), isWanted || client.isFolderUnchanged {
+        // The other process has the folder for itself, and may still fail, or recovers the file.
+        return planAttempt(after: wait.nextPause() ?? wait.endTime(after: error))
       }
       endAfterYielding(client, held, error)
     }
@@ -191,7 +191,10 @@ final class ClientLoop {
     switch state {
     case .running(let client): client.handle(call)
     case .failed(let error), .locked(_, let error), .reopening(_, _, let error?): refuse(call, error)
-    case .idle, .waiting, .reopening, .suspended, .yielding, .stopped: call.refuse(nil)
+    case .idle, .stopped: call.refuse(nil)
+    case .waiting, .reopening, .suspended, .yielding:
+      assertionFailure("A call comes through while calls wait.")
+      call.refuse(nil)
     }
   }
 
@@ -263,16 +266,31 @@ final class ClientLoop {
       return true
     case .reopening(let wait, let remainder, let error):
       guard case .call(let call) = message, error == nil || call.isKept else {
-        if needsCache, !wait.rests { reopen(wait, remainder, error, post: post) }
+        if needsCache, !wait.rests {
+          reopen(wait, remainder, error, post: post)
+          return holdIfWaiting(message)
+        }
         return false
       }
       wait.hold(message)
       return true
     case .locked(let wait, _):
-      guard needsCache, !wait.rests, let again = openNow(wait, post: post) else { return false }
-      again.hold(message)
-      return true
+      guard needsCache, !wait.rests else { return false }
+      openNow(wait, post: post)
+      return holdIfWaiting(message)
     case .idle, .running, .failed, .stopped:
+      return false
+    }
+  }
+
+  /// Holds a message if the attempt that was made for it has led to a state in which messages wait: others were asked for the folder, have asked for
+  /// it at once, or the cache turned out to be damaged.
+  private func holdIfWaiting(_ message: Message) -> Bool {
+    switch state {
+    case .waiting(let wait), .suspended(_, let wait), .yielding(_, let wait), .reopening(let wait, _, nil):
+      wait.hold(message)
+      return true
+    case .idle, .running, .reopening, .locked, .failed, .stopped:
       return false
     }
   }
@@ -291,6 +309,11 @@ final class ClientLoop {
       state = .running(client)
       watchForSuspension(post: post)
     } catch {
+      if !isStopping, FolderWait.isWorthwhile(after: error), client.isFolderUnchanged {
+        // Another process recovers the file.
+        state = .yielding(client, wait)
+        return planAttempt(after: wait.nextPause() ?? wait.endTime(after: error))
+      }
       let error = NSError.firestore(opening: error)
       HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
       client.end(error)
@@ -307,16 +330,12 @@ final class ClientLoop {
     #endif
   }
 
-  /// Tries to open a folder that was in use.
-  ///
-  /// - Returns: A wait that holds the operation, because other clients were asked for the folder just now and have not answered yet; nil if the
-  ///   client runs, or the operation reports the error.
-  private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
+  /// Tries to open a folder that was in use. If other clients were asked for it just now and have not answered yet, the client waits.
+  private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
     let began = ContinuousClock.now
     do {
       try run(wait.configuration, post: post)
       handle(choices.messages + choices.listeners, post: post)
-      return nil
     } catch {
       guard FolderWait.isWorthwhile(after: error), wait.configuration.endRequest.isMade else {
         wait.configuration.endRequest.withdraw()
@@ -326,7 +345,7 @@ final class ClientLoop {
           let reported = fail(error)
           if FolderWait.mayPass(error) { state = .locked(wait, reported) }
         }
-        return nil
+        return
       }
       var configuration = wait.configuration
       // It was called when the first wait was over.
@@ -335,7 +354,6 @@ final class ClientLoop {
       for message in choices.messages + choices.listeners { again.hold(message) }
       state = .waiting(again)
       planAttempt(after: again.nextPause() ?? FolderWait.pauseAfterLimit)
-      return again
     }
   }
 

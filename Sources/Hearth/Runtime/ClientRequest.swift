@@ -121,10 +121,12 @@ extension ClientRequest {
 
 extension ClientRequest {
   /// The list of the user's pending writes, read in pages.
-  static func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void)
-    -> ClientRequest
-  {
-    client(completion, outlivesDamage: true) { client, id in client.listPendingWrites(id, completion) }
+  ///
+  /// - Parameter completion: Returns false if nobody hears of the result.
+  static func pendingWrites(
+    _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Bool
+  ) -> ClientRequest {
+    client({ _ = completion($0) }, outlivesDamage: true) { $0.listPendingWrites($1, completion) }
   }
 
   static func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) -> ClientRequest {

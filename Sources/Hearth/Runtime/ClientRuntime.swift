@@ -200,7 +200,8 @@ final class ClientRuntime: Sendable {
     request(waiting)
   }
 
-  func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void) {
+  /// - Parameter completion: Returns false if nobody hears of the result.
+  func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Bool) {
     request(.pendingWrites(completion))
   }
 

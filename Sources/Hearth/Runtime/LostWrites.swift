@@ -49,13 +49,16 @@ final class LostWrites {
     add(unheard: writes.count - heard, heard: heard, because: reason)
   }
 
-  /// - Returns: The error for the writes that nobody has heard of; nil if there are none. It is not given again.
-  func takeUnheard() -> NSError? {
-    defer {
-      for index in losses.indices { losses[index].unheard = 0 }
-      losses.removeAll { $0.heard == 0 }
-    }
-    return error(\.unheard)
+  /// Reports the writes that nobody has heard of, once.
+  ///
+  /// - Parameter report: Gets the error for them, and returns true if somebody has heard of it. Otherwise they are reported again the next time.
+  /// - Returns: False if there are none.
+  func reportUnheard(_ report: (NSError) -> Bool) -> Bool {
+    guard let error = error(\.unheard) else { return false }
+    guard report(error) else { return true }
+    for index in losses.indices { losses[index].unheard = 0 }
+    losses.removeAll { $0.heard == 0 }
+    return true
   }
 
   /// - Returns: The error for all of them; nil if there are none. It is not given again.

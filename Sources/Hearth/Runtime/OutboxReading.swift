@@ -57,15 +57,18 @@ extension RunningClient {
   // MARK: - One list
 
   /// Lists the pending writes page by page, so that other messages are handled in between. Fails if some are not saved, or were lost.
+  ///
+  /// - Parameter completion: Returns false if nobody hears of the result, because the task was cancelled.
   func listPendingWrites(
-    _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Bool
   ) {
     saveHeldWrites()
     let unsavedCount = engine.heldWriteIDs.count
     guard unsavedCount == 0 else {
-      return complete(id) { completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
+      return complete(id) { _ = completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
     }
-    if let error = lostWrites.takeUnheard() { return complete(id) { completion(.failure(error)) } }
+    if lostWrites.reportUnheard({ completion(.failure($0)) }) { return complete(id) {} }
+    let completion = { @Sendable (result: Result<OutboxContents, NSError>) in _ = completion(result) }
     do {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)

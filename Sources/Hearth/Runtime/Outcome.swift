@@ -15,20 +15,23 @@ final class Outcome<Success: Sendable>: Sendable {
 
   private let state = Mutex(State.open)
 
-  func resolve(_ result: Result<Success, any Error>) {
-    let continuation: CheckedContinuation<Success, any Error>? = state.withLock { state in
+  /// - Returns: False if it was resolved before, for example because the task was cancelled: then nobody hears of this result.
+  @discardableResult
+  func resolve(_ result: Result<Success, any Error>) -> Bool {
+    let (isTaken, continuation): (Bool, CheckedContinuation<Success, any Error>?) = state.withLock { state in
       switch state {
       case .open:
         state = .resolved(result)
-        return nil
+        return (true, nil)
       case .waiting(let continuation):
         state = .done
-        return continuation
+        return (true, continuation)
       case .resolved, .done:
-        return nil
+        return (false, nil)
       }
     }
     continuation?.resume(with: result)
+    return isTaken
   }
 
   /// Waits for the result; called once. A cancelled task gets `CancellationError`, while the operation itself goes on.

@@ -437,6 +437,9 @@ final class RunningClient {
     return true
   }
 
+  /// True if the process that has the folder of the suspended client for itself has changed nothing in it yet.
+  var isFolderUnchanged: Bool { cache.isFolderUnchanged }
+
   /// The error of a client whose folder another process has used while it was suspended.
   static let folderWasUsed = StoreError(
     kind: .unavailable,

@@ -19,6 +19,10 @@ struct ClientTable {
     var trimmedThrough: Int64
     /// The number of clients without the one that asks, which others may have taken for dead.
     var otherCount: Int64
+    /// True if a client among them has another user.
+    var hasOtherUsers: Bool
+    /// The turns in a row with the lease that the client that asks has not used.
+    var futileTurns: Int64
     var highestClientID: ClientID
   }
 
@@ -42,7 +46,9 @@ struct ClientTable {
     let row = try database.firstRow(
       """
       SELECT lease_number, lease_holder, lease_heir, online_state, trimmed_through,
-        (SELECT count(*) FROM cache_clients WHERE client_id <> ?), highest_client_id
+        (SELECT count(*) FROM cache_clients WHERE client_id <> ?1), highest_client_id,
+        EXISTS (SELECT 1 FROM cache_clients WHERE user_key <> (SELECT user_key FROM cache_clients WHERE client_id = ?1)),
+        (SELECT futile_turns FROM cache_clients WHERE client_id = ?1)
       FROM cache_sharing WHERE id = 1
       """, .integer(client)
     ) { row in
@@ -52,7 +58,8 @@ struct ClientTable {
       return Sharing(
         leaseNumber: try counter(0), leaseHolder: try counter(1), leaseHeir: try counter(2),
         onlineState: online, trimmedThrough: try counter(4), otherCount: try row.int64(at: 5),
-        highestClientID: try counter(6))
+        hasOtherUsers: try row.int64(at: 7) != 0, highestClientID: try counter(6),
+        futileTurns: max(0, (try? row.int64(at: 8)) ?? 0))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
@@ -152,12 +159,12 @@ struct ClientTable {
     return clients
   }
 
-  /// - Parameter isFutile: False for a turn that the client did not take.
-  func noteTurn(of id: ClientID, lease number: Int64, isFutile: Bool) throws {
+  /// Counts a turn that was of no use, or that the client did not take.
+  func noteTurn(of id: ClientID, lease number: Int64) throws {
     assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(
-      "UPDATE cache_clients SET futile_turns = min(futile_turns, 62) + ?, last_futile_lease = ? WHERE client_id = ?",
-      .integer(isFutile ? 1 : 0), .integer(number), .integer(id))
+      "UPDATE cache_clients SET futile_turns = min(futile_turns, 62) + 1, last_futile_lease = ? WHERE client_id = ?",
+      .integer(number), .integer(id))
   }
 
   /// - Parameter id: Nil for all clients.

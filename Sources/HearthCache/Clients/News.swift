@@ -5,6 +5,8 @@ package struct News {
   /// An answer of the backend to a batch, or its loss.
   package struct Answer: Equatable {
     package var batchID: BatchID
+    /// Nil if it could not be read.
+    package var identity: BatchIdentity?
     /// True if the batch was in the outbox of the active user.
     package var isActiveUsers: Bool
     /// Nil for a batch that the backend has committed.
@@ -19,7 +21,8 @@ package struct News {
   package var hasNewBatches = false
   /// The targets in use for which this is news, and how far they agree with the backend.
   package var targetStates: [TargetID: TargetAgreement] = [:]
-  /// The documents that the backend has confirmed for those of them that have a limit and are not open.
+  /// The documents that the backend has confirmed for those of them that are not open, if they have a limit or
+  /// clients have different users.
   package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
   /// The targets that the backend has refused, in order.
   package var rejectedTargets: [(target: TargetID, error: StatusError)] = []

@@ -7,8 +7,8 @@ enum Notice {
   case document(DocumentKey, user: MutationQueue.UserRow?)
   /// A user's outbox has got a batch.
   case batchQueued(BatchID, user: MutationQueue.UserRow)
-  /// A batch has left the outbox: the backend has committed it, or it is lost with this error.
-  case batchAnswered(BatchID, user: MutationQueue.UserRow, StatusError?)
+  /// A batch has left the outbox: the backend has committed it, or it is lost with this error. The identity is nil where it cannot be read.
+  case batchAnswered(BatchID, BatchIdentity?, user: MutationQueue.UserRow, StatusError?)
   /// The view of the target at the holder of the lease has come to agree with the backend, or no longer agrees, or the target has a limit and
   /// other documents than before.
   case targetState(TargetID)
@@ -132,9 +132,10 @@ struct NoticeTable {
         kind = .batchQueued
         self.user = user
         subject = batchID
-      case .batchAnswered(let batchID, let user, let error):
+      case .batchAnswered(let batchID, let identity, let user, let error):
         kind = .batchAnswered
         self.user = user
+        path = identity?.text ?? ""
         subject = batchID
         code = Int64(error?.code.rawValue ?? 0)
         message = error?.message ?? ""
@@ -182,7 +183,9 @@ struct NoticeTable {
     switch Notice.Kind(rawValue: kind) {
     case .document: return .document(try row.documentKey(at: 3, table: "cache_notices"), user: user == 0 ? nil : user)
     case .batchQueued: return .batchQueued(try row.int64(at: 4), user: user)
-    case .batchAnswered: return .batchAnswered(try row.int64(at: 4), user: user, try error())
+    case .batchAnswered:
+      let identity = BatchIdentity(parsing: try row.string(at: 3))
+      return .batchAnswered(try row.int64(at: 4), identity, user: user, try error())
     case .targetState: return .targetState(try target())
     case .targetRejected:
       guard let error = try error() else { throw damage("a target was rejected without an error") }

@@ -99,6 +99,10 @@ package final class OpenedCache {
     return true
   }
 
+  /// True if a folder that was given back, and that another opener has for itself now, is as it was left. That opener may be recovering a damaged
+  /// file, after which this one can go on.
+  package var isFolderUnchanged: Bool { lock.isUnchanged }
+
   /// Closes the database, then gives the folder back.
   ///
   /// The log stays if it is not the one that the database was opened with, and beside other clients (``CacheFiles/close(_:besides:)``).

@@ -122,8 +122,16 @@ final class FolderLock {
 
   static let fileName = "cache.lock"
 
-  private static func readNumber(in file: LockFile) -> Int? {
-    Int(String(decoding: file.read(count: 32), as: UTF8.self))
+  private static let numberByteCount = 32
+
+  private static func readNumber(in file: LockFile) -> Int? { readNumber(file.read(count: numberByteCount)) }
+
+  private static func readNumber(_ bytes: [UInt8]) -> Int? { Int(String(decoding: bytes, as: UTF8.self)) }
+
+  /// True while the folder is given back and no opener has changed anything in it, as far as the number says. One that recovers the database
+  /// from a damaged file has the folder for itself and leaves the number as it is.
+  var isUnchanged: Bool {
+    number.map { $0 == Self.readNumber(LockFile.read(path: path, count: Self.numberByteCount)) ?? 0 } ?? false
   }
 
   /// The text never gets shorter, so the new one replaces the old one.

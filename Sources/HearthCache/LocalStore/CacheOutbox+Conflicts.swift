@@ -60,7 +60,7 @@ extension CacheOutbox {
       let ending = outcome.ending.map { WriteOutcome.failed($0) }
       let version = outcome.remote.values.map(\.version).max() ?? .none
       try noteOutcome(ending ?? .committed(version, []), of: batch, at: time)
-      try transactions.tell(.batchAnswered(batch.batchID, user: user, outcome.ending))
+      try transactions.tell(.batchAnswered(batch.batchID, batch.identity, user: user, outcome.ending))
       try references.touchLeftByBatch(batch.keys.sorted())
       return try bases.leave(batch.keys, without: batch.batchID, user: user)
     }

@@ -30,7 +30,7 @@ extension CacheOutbox {
     try references.touchLeftByBatch(batch.keys.sorted())
     try bases.leave(batch.keys, without: batch.batchID, user: user)
     try noteOutcome(.failed(error), of: batch, at: time)
-    try transactions.tell(.batchAnswered(batch.batchID, user: user, error))
+    try transactions.tell(.batchAnswered(batch.batchID, batch.identity, user: user, error))
     try transactions.tell(ofDocuments: batch.keys, user: user)
     if !hasEffect { try recalculateBaseValues(of: remote, behind: batch.batchID, user: user) }
     let changes = try localDocuments.recalculate(remote, user: user)
@@ -99,7 +99,7 @@ extension CacheOutbox {
       try transactions.tell(ofDocuments: keys, user: user)
       for batch in batches {
         try transactions.tell(
-          .batchAnswered(batch.batchID, user: user, StatusError(code: .dataLoss, message: batch.reason)))
+          .batchAnswered(batch.batchID, nil, user: user, StatusError(code: .dataLoss, message: batch.reason)))
       }
       if try user == transactions.user.row() { changes = view }
     }

@@ -123,7 +123,7 @@ package final class CacheOutbox {
     // The parts of a batch that a conflict has changed are not those that the application wrote.
     let kept = WriteOutcome.committed(result.commitVersion, batch.isResolved ? [] : result.results)
     try noteOutcome(kept, of: batch, isOwn: isOwn, at: time)
-    try transactions.tell(.batchAnswered(batch.batchID, user: user, nil))
+    try transactions.tell(.batchAnswered(batch.batchID, batch.identity, user: user, nil))
     try transactions.tell(ofDocuments: batch.keys)
     return try localView(after: outcome, remote: remote)
   }

@@ -112,8 +112,8 @@ final class CacheTargets {
 
   /// Part of ``LocalStore/apply(_:)``.
   ///
-  /// - Parameter tellOfKeys: Called with each target with a limit that has got other documents than before, and with whether these are its
-  ///   complete result.
+  /// - Parameter tellOfKeys: Called with each target that has got other documents than before and whose keys others compare, and with whether
+  ///   these are its complete result.
   /// - Returns: the documents that changed, as the local view now has them.
   func apply(_ event: RemoteEvent, tellOfKeys: (TargetID, Bool) throws -> Void) throws -> DocumentMap {
     let updatedKeys = event.documentUpdates.keys.sorted()
@@ -170,7 +170,7 @@ final class CacheTargets {
     return found.count == keys.count ? found : keys.sorted()
   }
 
-  /// - Returns: Nil unless the target has a limit and other documents than before; then true if these are its complete result.
+  /// - Returns: Nil unless the target has other documents than before, and others compare them; then true if these are its complete result.
   private func apply(
     _ change: TargetChange, added: [DocumentKey], of event: RemoteEvent, to targetID: TargetID
   ) throws -> Bool? {
@@ -202,7 +202,8 @@ final class CacheTargets {
       active.persisted = active.data
     }
     self.active.update(active)
-    guard active.data.target.limit != nil, isMismatch || !added.isEmpty || !removed.isEmpty else { return nil }
+    let areCompared = active.data.target.limit != nil || transactions.sharing.hasOtherUsers
+    guard areCompared, isMismatch || !added.isEmpty || !removed.isEmpty else { return nil }
     return change.isCurrent && !isMismatch
   }
 

@@ -20,9 +20,9 @@ extension CacheTransactions {
     for target in news.targetStates.keys {
       let agreement = try tables.clients.agreement(of: target)
       news.targetStates[target] = agreement
-      // What a limit leaves out is not known, so it matters which documents it was counted with.
-      let isLimited = targets[target]?.data.target.limit != nil
-      news.confirmedKeys[target] = try agreement != .open && isLimited ? tables.targets.keys(of: target) : nil
+      // What a limit leaves out is not known, so it matters which documents it was counted with. And users see different documents.
+      let needsKeys = targets[target]?.data.target.limit != nil || sharing.hasOtherUsers
+      news.confirmedKeys[target] = try agreement != .open && needsKeys ? tables.targets.keys(of: target) : nil
     }
     // One may have been released since that was gathered.
     for target in news.resetTargets { try targets.readAgain(target) }
@@ -53,9 +53,10 @@ extension CacheTransactions {
           gathered.concernsBatches = true
           news.hasNewBatches = true
         }
-      case .batchAnswered(let batchID, let owner, let error):
+      case .batchAnswered(let batchID, let identity, let owner, let error):
         gathered.concernsBatches = true
-        news.answers.append(News.Answer(batchID: batchID, isActiveUsers: owner == user, error: error))
+        news.answers.append(
+          News.Answer(batchID: batchID, identity: identity, isActiveUsers: owner == user, error: error))
       case .targetState(let target):
         news.isFromPrimary = true
         guard !ignoresDocuments else { return }

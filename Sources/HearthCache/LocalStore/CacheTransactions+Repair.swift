@@ -45,7 +45,7 @@ extension CacheTransactions {
   private func tell(of report: CacheRepair.Report) throws {
     for (batchID, user) in report.setAsideBatches {
       let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is not known."
-      try tell(.batchAnswered(batchID, user: user, StatusError(code: .dataLoss, message: message)))
+      try tell(.batchAnswered(batchID, nil, user: user, StatusError(code: .dataLoss, message: message)))
     }
     if report.concernsTargets || !report.setAsideBatches.isEmpty { try tell(.repaired) }
     if report.removedUserCount > 0 || report.ownerlessBatchCount > 0 { try tell(.outbox) }

@@ -6,6 +6,10 @@ extension ClientSharing {
   /// True if this client may do what only the holder of the lease may, as far as it knows.
   var isPrimary: Bool { membership.map { $0.leaseNumber != nil } ?? true }
 
+  /// True if another client has another user. Then each compares what it shows with the keys of the targets: a waiting write of the user at the
+  /// holder of the lease hides there that a document is not in the result.
+  var hasOtherUsers: Bool { membership?.sharing.hasOtherUsers ?? false }
+
   /// The online state that the last holder of the lease has told; unknown if it has left the cache.
   var onlineState: OnlineState { membership?.sharing.onlineState ?? .unknown }
 
@@ -23,6 +27,9 @@ extension ClientSharing {
     guard leaseIsFree, let member = membership else { return false }
     return member.sharing.leaseHeir != 0 && member.sharing.leaseHeir != member.client
   }
+
+  /// True if others have counted a turn with the lease that this client did not take.
+  var wasPassedOver: Bool { membership.map { $0.sharing.futileTurns > Int64($0.futileTurns) } ?? false }
 
   /// True if something was gathered that was not taken yet.
   var hasNews: Bool { membership.map { !$0.news.isEmpty } ?? false }

@@ -130,7 +130,7 @@ extension ClientSharing {
     try tell(.targetRejected(target, error))
   }
 
-  /// Tells the others that a target with a limit has other documents.
+  /// Tells the others that a target whose keys they compare has other documents.
   func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
     guard hasOthers else { return }
     // Nobody is to take the documents for the result before the holder of the lease has said so again.

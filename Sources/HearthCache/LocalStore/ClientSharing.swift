@@ -17,7 +17,7 @@ final class ClientSharing {
     fileprivate(set) var leaseNumber: Int64?
     fileprivate(set) var wantsNetwork = true
     fileprivate(set) var isVisible = false
-    /// The turns with the lease that were of no use, as far as this client knows: others may have forgotten them.
+    /// The turns with the lease that were of no use, as far as this client knows. Others may have counted some that it did not take.
     fileprivate(set) var futileTurns = 0
     /// The state of the file in the transaction that read it last, and the version of the file then.
     fileprivate(set) var sharing: ClientTable.Sharing
@@ -84,8 +84,11 @@ final class ClientSharing {
 
   /// Reads the row about all clients again.
   func refresh() throws {
-    guard let client = membership?.client else { return }
-    membership?.sharing = try clients.sharing(except: client)
+    guard let member = membership else { return }
+    let sharing = try clients.sharing(except: member.client)
+    membership?.sharing = sharing
+    // Others may have forgotten some.
+    membership?.futileTurns = min(member.futileTurns, Int(clamping: sharing.futileTurns))
   }
 
   // MARK: - Notices of others
@@ -209,6 +212,7 @@ final class ClientSharing {
   func userChanged(key: String) throws {
     guard let member = membership else { return }
     try clients.update(member.client, userKey: key)
+    try refresh()
     try tell(.clients)
   }
 
@@ -280,7 +284,8 @@ final class ClientSharing {
     let mayTake = try wantsNetwork && (isVisible || isHeir) || !isOutranked(locks)
     guard mayTake, try locks.acquireLease() else { return .notHeld }
     if let heir = membership?.sharing.leaseHeir, heir != 0, !isHeir {
-      try clients.noteTurn(of: heir, lease: member.sharing.leaseNumber, isFutile: false)
+      // It may be stopped. If it runs, it forgets this at its next look.
+      try clients.noteTurn(of: heir, lease: member.sharing.leaseNumber)
     }
     // No sum overflows: `sharing` holds plausible numbers only.
     let number = member.sharing.leaseNumber + 1
@@ -318,7 +323,7 @@ final class ClientSharing {
   /// - Parameter isFutile: True if this client's turn was of no use.
   func leaveLease(to heir: ClientID, isFutile: Bool) throws {
     if isFutile, let member = membership {
-      try clients.noteTurn(of: member.client, lease: member.sharing.leaseNumber, isFutile: true)
+      try clients.noteTurn(of: member.client, lease: member.sharing.leaseNumber)
       membership?.futileTurns = min(member.futileTurns, 62) + 1
     }
     try setLease(holder: 0, heir: heir)
@@ -329,6 +334,7 @@ final class ClientSharing {
     guard let member = membership else { return }
     try clients.forgetFutileTurns(of: ofAll ? nil : member.client)
     membership?.futileTurns = 0
+    try refresh()
   }
 
   // MARK: - Assertions

@@ -68,6 +68,9 @@ extension LocalStore {
   package var isShared: Bool { sharing.isShared }
   package var hasOtherClients: Bool { sharing.hasOthers }
 
+  /// True if another client has another user, as of the last transaction.
+  package var hasOtherUsers: Bool { sharing.hasOtherUsers }
+
   /// The online state that the last holder of the lease has told; unknown if it has left the cache.
   package var sharedOnlineState: OnlineState { sharing.onlineState }
 
@@ -161,7 +164,7 @@ extension LocalStore {
 
   /// Makes this client one that may have its turn like all others, because something has changed that may help it.
   package func forgetFutileTurns() throws {
-    guard futileTurnCount > 0 else { return }
+    guard futileTurnCount > 0 || wasPassedOver else { return }
     try transactions.run("Forget futile turns") {
       try sharing.forgetFutileTurns(ofAll: false)
       try sharing.tell(.clients)
@@ -170,6 +173,9 @@ extension LocalStore {
 
   /// The number of this client's last turns with the lease that were of no use.
   package var futileTurnCount: Int { sharing.membership?.futileTurns ?? 0 }
+
+  /// True if others have counted a turn with the lease that this client did not take, as one does that is stopped for a while.
+  package var wasPassedOver: Bool { sharing.wasPassedOver }
 
   /// True if the lease is free and was left to another client, which had better take it.
   package var leaseIsLeftToOther: Bool { sharing.leaseIsLeftToOther }

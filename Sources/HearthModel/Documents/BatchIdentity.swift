@@ -31,6 +31,38 @@ package struct BatchIdentity: Hashable, Sendable {
   private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
     bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }
+
+  /// Thirty-two hexadecimal digits in lower case.
+  package var text: String { Self.digits(high) + Self.digits(low) }
+
+  /// Nil for every text except the one that ``text`` gives.
+  package init?(parsing text: String) {
+    self.init(parsing: Array(text.utf8)[...])
+  }
+
+  fileprivate init?(parsing text: ArraySlice<UInt8>) {
+    guard text.count == 32, let high = Self.number(digits: text.prefix(16)),
+      let low = Self.number(digits: text.suffix(16))
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+
+  fileprivate static func digits(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  fileprivate static func number(digits: ArraySlice<UInt8>) -> UInt64? {
+    var number: UInt64 = 0
+    for digit in digits {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+      default: return nil
+      }
+    }
+    return number
+  }
 }
 
 /// The label of a batch for a backend that has announced that it knows labels: sixteen hexadecimal digits for the client, "-", and
@@ -48,34 +80,15 @@ package struct BatchLabel: Hashable, Sendable {
     self.identity = identity
   }
 
-  package var text: String {
-    "\(Self.digits(client))-\(Self.digits(identity.high))\(Self.digits(identity.low))"
-  }
+  package var text: String { "\(BatchIdentity.digits(client))-\(identity.text)" }
 
   /// Nil for every text except the one that ``text`` gives.
   package init?(parsing text: String) {
     let bytes = Array(text.utf8)
-    guard bytes.count == 49, bytes[16] == UInt8(ascii: "-"), let client = Self.number(bytes[..<16]),
-      let high = Self.number(bytes[17..<33]), let low = Self.number(bytes[33...])
+    guard bytes.count == 49, bytes[16] == UInt8(ascii: "-"), let client = BatchIdentity.number(digits: bytes[..<16]),
+      let identity = BatchIdentity(parsing: bytes[17...])
     else { return nil }
     self.client = client
-    identity = BatchIdentity(high: high, low: low)
-  }
-
-  private static func digits(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
-    var number: UInt64 = 0
-    for digit in digits {
-      switch digit {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
-      default: return nil
-      }
-    }
-    return number
+    self.identity = identity
   }
 }

@@ -114,7 +114,9 @@ struct BatchResponses {
     guard try select.step() else {
       throw StoreError(kind: .corrupt, message: "server_batch_response_totals has no row")
     }
-    return Totals(count: try select.int64(at: 0), bytes: try select.int64(at: 1))
+    // Sums with any number in the file fit.
+    func plausible(_ column: Int) throws -> Int64 { min(max(0, try select.int64(at: column)), 1 << 60) }
+    return Totals(count: try plausible(0), bytes: try plausible(1))
   }
 
   private func store(_ totals: Totals) throws {
@@ -129,7 +131,13 @@ struct BatchResponses {
     let select = try database.prepare(
       "SELECT number FROM server_batch_responses WHERE client = ? ORDER BY number DESC LIMIT 1")
     try select.bind(1, client)
-    return try select.step() ? try select.int64(at: 0) : 0
+    guard try select.step() else { return 0 }
+    let number = try select.int64(at: 0)
+    guard (0..<1 << 60).contains(number) else {
+      let message = "server_batch_responses: \(number) is no number of an answer of client \(client)"
+      throw StoreError(kind: .corrupt, message: message)
+    }
+    return number
   }
 
   /// The row of an answer, as far as its removal needs it.

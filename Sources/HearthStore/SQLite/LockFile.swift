@@ -104,12 +104,21 @@ package final class LockFile: Sendable {
 
   /// The beginning of the file, up to `count` bytes; empty if it cannot be read or the lock is released.
   package func read(count: Int) -> [UInt8] {
-    descriptor.withLock { descriptor in
-      guard let descriptor else { return [] }
-      var bytes = [UInt8](repeating: 0, count: count)
-      let length = pread(descriptor, &bytes, count, 0)
-      return Array(bytes.prefix(max(0, length)))
-    }
+    descriptor.withLock { $0.map { Self.read($0, count: count) } ?? [] }
+  }
+
+  /// The beginning of a file whose lock another opener may hold, as ``read(count:)``.
+  package static func read(path: String, count: Int) -> [UInt8] {
+    let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard opened >= 0 else { return [] }
+    defer { _ = close(opened) }
+    return read(opened, count: count)
+  }
+
+  private static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let length = pread(descriptor, &bytes, count, 0)
+    return Array(bytes.prefix(max(0, length)))
   }
 
   /// Overwrites the beginning of the file.

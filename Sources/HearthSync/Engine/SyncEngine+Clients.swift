@@ -46,7 +46,7 @@ extension SyncEngine {
     for answer in answers {
       sender.answeredElsewhere(answer.batchID)
       follow(conflicts.batchLeaves(answer.batchID))
-      emit(waits.complete(answer.batchID, answer.error))
+      emit(waits.complete(answer.batchID, answer.identity, answer.error))
       guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
       if answer.error == nil {
         emit(waits.batchAnswered(answer.batchID))
@@ -74,6 +74,7 @@ extension SyncEngine {
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.yieldCache) }
+    if news.concernsClients { follow(views.noteOtherUsers(localStore.hasOtherUsers)) }
     if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { statusWatch.outboxChanges() }
     for (target, error) in news.rejectedTargets
     where views.hasView(on: target) || queryRuns.hasBackgroundListen(for: target) {
@@ -164,6 +165,8 @@ extension SyncEngine {
   /// Looks for news that this client was not woken for, and after the lease if there is a reason.
   func clientRefreshTimerFired() {
     lookForNews()
+    // It runs.
+    if localStore.wasPassedOver { emit(membership.forgetFutileTurns(in: localStore)) }
     do {
       guard try localStore.isMember() else { return resume() }
       if !retries.holds(.storeRole) {

@@ -29,7 +29,9 @@ extension SyncEngine {
       conflicts.stored(batchID)
       sender.settle(batchID)
       if conflict.leavesOutbox {
-        follow(waits.leftOutOfTurn(batchID, conflict.error, of: signedInUser, in: localStore.outbox))
+        follow(
+          waits.leftOutOfTurn(batchID, conflict.batch.identity, conflict.error, of: signedInUser, in: localStore.outbox)
+        )
       }
       statusWatch.outboxChanges()
       refreshViews(changes, isReversal: conflict.leavesOutbox)

@@ -52,7 +52,9 @@ extension SyncEngine {
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
     // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
     for answer in handover.answers { attempt(answer.keepingOutcome) }
-    for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
+    for answer in handover.answersOfOthers {
+      emit(waits.complete(answer.batchID, answer.identity, answer.error))
+    }
     // Without other clients nobody can have got the answer.
     let lossReason = handover.mayLackAnswers ? nil : reason
     do {

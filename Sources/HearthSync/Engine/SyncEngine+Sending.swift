@@ -43,7 +43,7 @@ extension SyncEngine {
         batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       sender.answeredElsewhere(batchID)
       follow(conflicts.batchLeaves(batchID))
-      follow(waits.leftOutOfTurn(batchID, error, of: signedInUser, in: localStore.outbox))
+      follow(waits.leftOutOfTurn(batchID, identity, error, of: signedInUser, in: localStore.outbox))
       emit(.answer(id, .done))
       refreshViews(changes, isReversal: true)
       sender.outboxHasGrown()

@@ -231,7 +231,7 @@ extension SyncEngine {
     for batch in batches {
       let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
       log(.error, message)
-      emit(waits.complete(batch.batchID, StatusError(code: .dataLoss, message: message)))
+      emit(waits.complete(batch.batchID, nil, StatusError(code: .dataLoss, message: message)))
     }
     refreshViews(changes, isReversal: true)
     let owner = LocalStore.Owner.user(signedInUser)

@@ -80,7 +80,7 @@ package final class SyncEngine {
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
       limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared,
-      ownWritesTimeout: configuration.onlineStateTimeout)
+      hasOtherUsers: localStore.hasOtherUsers, ownWritesTimeout: configuration.onlineStateTimeout)
     if !isPrimary { link.forbid(.secondary) }
   }
 
@@ -393,7 +393,8 @@ package final class SyncEngine {
       let owner = operation.owner ?? signedInUser
       follow(
         waits.answered(
-          batchID, isActiveUsers: LocalStore.isSameUser(owner, signedInUser), operation.rejection))
+          batchID, operation.batchIdentity, isActiveUsers: LocalStore.isSameUser(owner, signedInUser),
+          operation.rejection))
     }
   }
 }

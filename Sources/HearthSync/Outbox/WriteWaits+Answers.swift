@@ -24,9 +24,9 @@ extension WriteWaits {
   mutating func acknowledge(
     _ result: MutationBatchResult, of owner: String?, isActiveUsers: Bool, at time: Timestamp, in localStore: LocalStore
   ) throws -> [Action] {
-    let isOwn = pendingBatches[result.batch.batchID] != nil
+    let isOwn = mayAwait(result.batch.batchID, result.batch.identity)
     let changes = try localStore.acknowledge(result, of: .user(owner), isOwn: isOwn, needsLease: false, at: time)
-    return answered(result.batch.batchID, isActiveUsers: isActiveUsers, nil) + [.show(changes)]
+    return answered(result.batch.batchID, result.batch.identity, isActiveUsers: isActiveUsers, nil) + [.show(changes)]
   }
 
   /// The backend has refused a batch.
@@ -40,12 +40,15 @@ extension WriteWaits {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       actions.append(.emit(.log(.warning, "Write at \(keys) failed: \(error.message)")))
     }
-    return actions + answered(batch.batchID, isActiveUsers: isActiveUsers, error) + [.show(changes, isReversal: true)]
+    return actions + answered(batch.batchID, batch.identity, isActiveUsers: isActiveUsers, error)
+      + [.show(changes, isReversal: true)]
   }
 
   /// Completes the calls that wait for a batch that was answered. Comes before the listeners hear of its outcome.
-  mutating func answered(_ batchID: BatchID, isActiveUsers: Bool, _ error: StatusError?) -> [Action] {
-    var completions = complete(batchID, error)
+  mutating func answered(
+    _ batchID: BatchID, _ identity: BatchIdentity?, isActiveUsers: Bool, _ error: StatusError?
+  ) -> [Action] {
+    var completions = complete(batchID, identity, error)
     // An answer to a former user's batch says nothing of this user's.
     if isActiveUsers { completions += batchAnswered(batchID) }
     return [.outboxChanges, .backendConfirms] + completions.map { .emit($0) }
@@ -53,9 +56,9 @@ extension WriteWaits {
 
   /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.
   mutating func leftOutOfTurn(
-    _ batchID: BatchID, _ error: StatusError?, of user: String?, in outbox: CacheOutbox
+    _ batchID: BatchID, _ identity: BatchIdentity?, _ error: StatusError?, of user: String?, in outbox: CacheOutbox
   ) -> [Action] {
-    [.outboxChanges] + complete(batchID, error).map { .emit($0) } + lower(of: user, in: outbox)
+    [.outboxChanges] + complete(batchID, identity, error).map { .emit($0) } + lower(of: user, in: outbox)
   }
 
   /// Completes the calls that wait for a batch which is not in the file: another client has seen it answered, or the batch is lost.
@@ -67,12 +70,12 @@ extension WriteWaits {
   mutating func completeMissing(
     _ batchID: BatchID, _ error: StatusError, of user: String?, in outbox: CacheOutbox
   ) throws -> [SyncAction] {
-    guard let identity = pendingBatches[batchID]?.identity else { return complete(batchID, error) }
-    if case .ended(let outcome) = try outbox.fate(of: identity) { return complete(batchID, outcome.error) }
+    guard let identity = pendingBatches[batchID]?.identity else { return complete(batchID, nil, error) }
+    if case .ended(let outcome) = try outbox.fate(of: identity) { return complete(batchID, identity, outcome.error) }
     // One without a receipt is kept if it was refused.
     let next = try outbox.rejectedBatches(after: batchID - 1, limit: 1, of: user).first
     let isRefused = next?.batch.batchID == batchID && next?.batch.identity == identity
-    return complete(batchID, isRefused ? next?.error : error)
+    return complete(batchID, identity, isRefused ? next?.error : error)
   }
 
   /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.

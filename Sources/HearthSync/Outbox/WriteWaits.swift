@@ -28,7 +28,7 @@ struct WriteWaits {
   mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) -> [SyncAction] {
     var ends: [SyncAction] = []
     if let identity, let former = pendingBatches[batchID]?.identity, former != identity {
-      ends = complete(batchID, .outcomeUnknown)
+      ends = complete(batchID, nil, .outcomeUnknown)
     }
     pendingBatches[batchID, default: Wait(identity: identity)].writes.append(write)
     return ends
@@ -72,8 +72,18 @@ struct WriteWaits {
   }
 
   /// Completes the write whose batch was answered or lost, and nothing else.
-  mutating func complete(_ batchID: BatchID, _ error: StatusError?) -> [SyncAction] {
-    (pendingBatches.removeValue(forKey: batchID)?.writes ?? []).map { .completeWrite($0, error) }
+  ///
+  /// - Parameter identity: That of the batch; nil if it is not known. A call that waits for another batch under this number, which was in a file that
+  ///   has been replaced, goes on waiting until that is looked up.
+  mutating func complete(_ batchID: BatchID, _ identity: BatchIdentity?, _ error: StatusError?) -> [SyncAction] {
+    guard mayAwait(batchID, identity) else { return [] }
+    return (pendingBatches.removeValue(forKey: batchID)?.writes ?? []).map { .completeWrite($0, error) }
+  }
+
+  /// True if a call waits for the batch. Where one of the identities is not known, the number decides.
+  func mayAwait(_ batchID: BatchID, _ identity: BatchIdentity?) -> Bool {
+    guard let wait = pendingBatches[batchID] else { return false }
+    return wait.identity == nil || identity == nil || wait.identity == identity
   }
 
   /// Ends the waits for a batch that was answered, and for all earlier ones: batches are answered in order.

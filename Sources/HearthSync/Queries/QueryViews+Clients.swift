@@ -88,6 +88,14 @@ extension QueryViews {
     queries.move(former, to: target)
   }
 
+  /// Takes note of whether another client has another user. So far the views may not have heard of each change of the keys.
+  mutating func noteOtherUsers(_ exist: Bool) -> [Action] {
+    guard hasOtherUsers != exist else { return [] }
+    hasOtherUsers = exist
+    for id in queries.ids { queries.update(id) { $0.view.noteOtherUsers(exist) } }
+    return resolvesLimbo ? [] : [.synchronize]
+  }
+
   /// Takes over the keys that the file has for a target.
   mutating func takeOver(_ confirmedKeys: Set<DocumentKey>, of target: TargetID) {
     for id in queries.ids(of: target) { queries.update(id) { $0.view.takeOver(confirmedKeys: confirmedKeys) } }

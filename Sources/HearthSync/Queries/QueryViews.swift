@@ -50,6 +50,8 @@ struct QueryViews {
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
   var resolvesLimbo: Bool
+  /// True if another client has another user, so that what a view shows is compared with the keys of its target.
+  var hasOtherUsers: Bool
   /// The changes that are to be stored.
   var reports = ViewReports()
   /// The documents that views are to show as the cache has them, and that are not read yet.
@@ -60,8 +62,12 @@ struct QueryViews {
   /// - Parameters:
   ///   - limboLimit: The number of documents that are looked up at a time.
   ///   - resolvesLimbo: False at a client that has no streams.
+  ///   - hasOtherUsers: True if another client of the cache has another user.
   ///   - ownWritesTimeout: The time that a read waits for answers to writes of the user.
-  init(limboLimit: Int, resolvesLimbo: Bool = true, ownWritesTimeout: Duration = .seconds(10)) {
+  init(
+    limboLimit: Int, resolvesLimbo: Bool = true, hasOtherUsers: Bool = false, ownWritesTimeout: Duration = .seconds(10)
+  ) {
+    self.hasOtherUsers = hasOtherUsers
     ownWriteWaits = OwnWriteWaits(timeout: ownWritesTimeout)
     limbo = LimboResolutions(limit: limboLimit)
     self.resolvesLimbo = resolvesLimbo
@@ -143,7 +149,7 @@ struct QueryViews {
     var view = View(
       query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: target.completeVersion > .none,
       completeVersion: target.completeVersion, wasDropped: target.wasDropped,
-      watcher: watcher(isWanted: isWatched || isWanted(target.targetID)))
+      watcher: watcher(isWanted: isWatched || isWanted(target.targetID)), hasOtherUsers: hasOtherUsers)
     let outcome = view.begin(with: first, onlineState == .offline ? .open : agreement)
     let id = queries.insert(query, targetID: target.targetID, view: view)
     let actions = limboChanged(by: id, outcome)

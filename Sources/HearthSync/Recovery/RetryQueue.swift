@@ -67,6 +67,15 @@ enum RetryableOperation: Equatable {
     if case .reject(_, let error, _) = self { error } else { nil }
   }
 
+  /// The identity of the batch of an answer, as far as it has one.
+  var batchIdentity: BatchIdentity? {
+    switch self {
+    case .acknowledge(let result, _): result.batch.identity
+    case .reject(let batch, _, _): batch.identity
+    default: nil
+    }
+  }
+
   /// True for what only the holder of the lease does. An answer that was received is stored by any client.
   var needsLease: Bool {
     switch self {

@@ -44,6 +44,19 @@ struct View {
     case thisClient
   }
 
+  /// Documents that match here although the backend did not send them, at a client that does not hear from the backend itself.
+  private struct DisputeElsewhere {
+    /// True if what is shown is compared with the keys of the target: with a limit, and where the client that hears from the backend has another
+    /// user, whose waiting writes may hide there what is in dispute here.
+    var comparesKeys: Bool
+    /// True if the other client has found such documents. Which ones it does not say.
+    var isReported = false
+    /// True if documents are shown that the backend has not confirmed; nil if that is not known.
+    var showsUnconfirmed: Bool?
+
+    var isKnown: Bool { isReported || showsUnconfirmed == true }
+  }
+
   private enum SyncState {
     /// No snapshot has been computed yet.
     case initial
@@ -62,11 +75,7 @@ struct View {
   /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
   /// is to be found out about them: backend and client do not agree which documents the query has.
   private var disputedKeys: Set<DocumentKey> = []
-  /// True if another client, which hears from the backend, has found such documents. Which ones it does not say.
-  private var isDisputedElsewhere = false
-  /// True if the result of a query with a limit shows documents that the backend has not confirmed, at a client that does not look them up;
-  /// nil if that is not known.
-  private var showsUnconfirmed: Bool?
+  private var disputeElsewhere: DisputeElsewhere
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -95,11 +104,13 @@ struct View {
   ///   - hasCachedResults: True if the cache remembers a complete result of the target.
   ///   - completeVersion: The version of that result.
   ///   - wasDropped: True if the cache had one before, which it has lost.
+  ///   - hasOtherUsers: True if another client of the cache has another user.
   init(
     query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, completeVersion: SnapshotVersion = .none,
-    wasDropped: Bool = false, watcher: Watcher = .thisClient
+    wasDropped: Bool = false, watcher: Watcher = .thisClient, hasOtherUsers: Bool = false
   ) {
     self.query = query
+    disputeElsewhere = DisputeElsewhere(comparesKeys: query.limit != nil || hasOtherUsers)
     progress = SnapshotProgress(completeVersion: completeVersion)
     self.wasDropped = wasDropped
     self.watcher = watcher
@@ -121,7 +132,7 @@ struct View {
   var agreement: TargetAgreement {
     if isSynced { return .complete }
     guard isCurrent else { return .open }
-    guard watcher == .thisClient else { return isDisputedElsewhere || showsUnconfirmed == true ? .disputed : .open }
+    guard watcher == .thisClient else { return disputeElsewhere.isKnown ? .disputed : .open }
     return !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys) ? .disputed : .open
   }
 
@@ -143,7 +154,7 @@ struct View {
     documents = first.documents
     mutatedKeys = first.mutatedKeys
     isCurrent = agreement != .open
-    isDisputedElsewhere = agreement == .disputed && watcher != .thisClient
+    disputeElsewhere.isReported = agreement == .disputed && watcher != .thisClient
     var outcome = Outcome()
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
     syncState = agrees ? .synced : .local
@@ -167,9 +178,9 @@ struct View {
     watcher = new
     limboKeysAreExact = false
     progress.watcherChanges()
-    if former == .thisClient || new == .thisClient { showsUnconfirmed = nil }
+    if former == .thisClient || new == .thisClient { disputeElsewhere.showsUnconfirmed = nil }
     // From now on it is found out here.
-    if new == .thisClient { isDisputedElsewhere = false }
+    if new == .thisClient { disputeElsewhere.isReported = false }
     if former == .nobody, new == .thisClient {
       isCurrent = false
       if isSynced { syncState = .local }
@@ -188,11 +199,17 @@ struct View {
     mutatedKeys.filter { documents[$0]?.hasLocalMutations == false }.union(heldBack.keys)
   }
 
+  /// Takes note of whether another client of the cache has another user. Before the next change the keys of the file have to be taken over.
+  mutating func noteOtherUsers(_ exist: Bool) {
+    disputeElsewhere.comparesKeys = query.limit != nil || exist
+    disputeElsewhere.showsUnconfirmed = nil
+  }
+
   /// Takes over the keys that the file has: another client, or a bundle, has confirmed them.
   mutating func takeOver(confirmedKeys: Set<DocumentKey>) {
     self.confirmedKeys = confirmedKeys
     limboKeysAreExact = false
-    showsUnconfirmed = nil
+    disputeElsewhere.showsUnconfirmed = nil
     awaitsOwnWrites = mayHaveGap ? nil : false
   }
 
@@ -398,7 +415,7 @@ struct View {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
-      isDisputedElsewhere = targetChange.isDisputed && watcher != .thisClient
+      disputeElsewhere.isReported = targetChange.isDisputed && watcher != .thisClient
     }
     progress.snapshot(
       snapshotVersion, isComplete: isCurrent && !isPendingReset && !isLeftOut,
@@ -408,7 +425,7 @@ struct View {
       changes.changeSet, targetChange, isPendingReset: isPendingReset,
       snapshotVersion: isLeftOut ? .none : snapshotVersion, &outcome)
 
-    if targetChange != nil || !carriedOut.isEmpty { showsUnconfirmed = nil }
+    if targetChange != nil || !carriedOut.isEmpty { disputeElsewhere.showsUnconfirmed = nil }
     awaitsOwnWrites = mayHaveGap ? nil : false
 
     let newState: SyncState = agrees && !isPendingReset ? .synced : .local
@@ -455,9 +472,9 @@ struct View {
     mutating get {
       guard isCurrent, limboKeys.isEmpty else { return false }
       guard watcher != .thisClient else { return true }
-      guard query.limit != nil else { return !isDisputedElsewhere }
-      let known = showsUnconfirmed ?? documents.documents.contains(where: isUnconfirmed)
-      showsUnconfirmed = known
+      guard disputeElsewhere.comparesKeys else { return !disputeElsewhere.isReported }
+      let known = disputeElsewhere.showsUnconfirmed ?? documents.documents.contains(where: isUnconfirmed)
+      disputeElsewhere.showsUnconfirmed = known
       return !known
     }
   }

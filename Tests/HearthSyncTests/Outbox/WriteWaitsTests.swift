@@ -19,9 +19,9 @@ struct WriteWaitsTests {
     _ = waits.add(write(1), for: 7, nil)
     _ = waits.add(write(2), for: 7, nil)
     _ = waits.add(write(3), for: 8, nil)
-    #expect(waits.complete(7, error) == [.completeWrite(write(1), error), .completeWrite(write(2), error)])
-    #expect(waits.complete(7, nil) == [])
-    #expect(waits.complete(8, nil) == [.completeWrite(write(3), nil)])
+    #expect(waits.complete(7, nil, error) == [.completeWrite(write(1), error), .completeWrite(write(2), error)])
+    #expect(waits.complete(7, nil, nil) == [])
+    #expect(waits.complete(8, nil, nil) == [.completeWrite(write(3), nil)])
   }
 
   @Test("a call that waits for a batch of a replaced file does not hear of another batch with its number")
@@ -31,7 +31,9 @@ struct WriteWaitsTests {
     #expect(
       waits.add(write(2), for: 7, BatchIdentity(high: 0, low: 2)) == [.completeWrite(write(1), .outcomeUnknown)])
     #expect(waits.add(write(3), for: 7, BatchIdentity(high: 0, low: 2)) == [])
-    #expect(waits.complete(7, nil) == [.completeWrite(write(2), nil), .completeWrite(write(3), nil)])
+    #expect(waits.complete(7, BatchIdentity(high: 0, low: 1), nil) == [])
+    #expect(!waits.mayAwait(7, BatchIdentity(high: 0, low: 1)) && waits.mayAwait(7, nil) && !waits.mayAwait(8, nil))
+    #expect(waits.complete(7, nil, nil) == [.completeWrite(write(2), nil), .completeWrite(write(3), nil)])
   }
 
   @Test("a wait ends with the answer to its last batch, which comes after those before it")
@@ -74,7 +76,7 @@ struct WriteWaitsTests {
     #expect(
       waits.userChanges() == [.requestFailed(request(1), .userChanged), .requestFailed(request(2), .userChanged)])
     #expect(waits.userChanges() == [] && waits.takeHeldRequests() == [])
-    #expect(waits.complete(7, nil) == [.completeWrite(write(1), nil)])
+    #expect(waits.complete(7, nil, nil) == [.completeWrite(write(1), nil)])
   }
 
   @Test("a call waits for the last write of the user, for writes in memory before, or for nothing")

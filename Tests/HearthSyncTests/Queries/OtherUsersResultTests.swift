@@ -30,7 +30,9 @@ struct OtherUsersResultTests {
     try a.fill(try #require(a.watched.first), [], at: 10)
     #expect(a.snapshots[first]?.last?.isFromCache == false)
     cache.deliver()
-    #expect(b.ids(b.listen(large)) == ["a"])
+    let second = b.listen(large)
+    #expect(b.ids(second) == ["a"])
+    #expect(b.snapshots[second]?.last?.isFromCache == true)
   }
 
   @Test("lacks no document that has left the result since then")
@@ -45,6 +47,75 @@ struct OtherUsersResultTests {
         WatchDocumentChange(key: key("rooms/a"), updatedTargetIDs: [], removedTargetIDs: [target], document: nil)))
     try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(12))))
     cache.deliver()
-    #expect(b.ids(b.listen(large)) == ["a"])
+    let second = b.listen(large)
+    #expect(b.ids(second) == ["a"])
+    #expect(b.snapshots[second]?.last?.isFromCache == true)
+  }
+
+  @Test(
+    "is not confirmed by the other user's waiting deletion of a document that the backend does not send",
+    arguments: [false, true])
+  func waitingDeletion(listensBefore: Bool) throws {
+    let (cache, a, b) = try clients()
+    a.write(.delete(key("rooms/a")))
+    let first = a.listen(large)
+    var second = listensBefore ? b.listen(large) : nil
+    try a.fill(try #require(a.watched.first), [found("rooms/b", 6, ["n": .integer(4)])], at: 10)
+    #expect(a.snapshots[first]?.last?.isFromCache == false)
+    cache.deliver()
+    second = second ?? b.listen(large)
+    let listener = try #require(second)
+    #expect(b.ids(listener) == ["a", "b"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
+    // A read that waits for the backend is answered, and marked.
+    let read = b.listen(large, .get)
+    cache.deliver()
+    #expect(b.snapshots[read]?.last?.isFromCache == true)
+
+    try a.commit(at: 11)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(12))))
+    cache.deliver()
+    #expect(b.ids(listener) == ["b"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("is confirmed again by each change that the backend sends, also one that adds a document")
+  func laterChanges() throws {
+    let (cache, a, b) = try clients()
+    a.listen(large)
+    let listener = b.listen(large)
+    let target = try #require(a.watched.first)
+    try a.fill(target, [found("rooms/a", 5, ["n": .integer(4)])], at: 10)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    try a.put([found("rooms/c", 11, ["n": .integer(5)])], into: target)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(11))))
+    cache.deliver()
+    #expect(b.ids(listener) == ["a", "c"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("is compared from the moment at which a client has another user")
+  func changeOfUser() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let first = a.listen(large)
+    let listener = b.listen(large)
+    let target = try #require(a.watched.first)
+    try a.fill(target, [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
+    try a.put([found("rooms/c", 6, ["n": .integer(5)])], into: target)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(6))))
+    write(a)
+    cache.deliver()
+    #expect(b.ids(listener) == ["a", "c"])
+    try a.send(
+      .documentChange(
+        WatchDocumentChange(key: key("rooms/a"), updatedTargetIDs: [], removedTargetIDs: [target], document: nil)))
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(12))))
+    #expect(a.snapshots[first]?.last?.isFromCache == false)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    b.post(.changeUser("other"))
+    #expect(b.ids(listener) == ["a", "c"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
   }
 }

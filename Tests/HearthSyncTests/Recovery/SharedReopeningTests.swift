@@ -47,6 +47,33 @@ struct SharedReopeningTests {
     other.cache.close()
   }
 
+  @Test("a write that the replaced file lacks does not end with the answer to another client's write under its number")
+  func numberGivenAgain() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    let handover = first.engine.handOver()
+    first.cache.close()
+    try FileManager.default.removeItem(atPath: folder)
+    let second = try FolderClient(folder, name: "second")
+    second.failReads(named: "Look for batch")
+    second.engine.takeOver(handover, reason: "trouble")
+    second.cache.database.injectFailure = nil
+    #expect(second.completed.isEmpty)
+
+    let other = try FolderClient(folder, name: "other")
+    try other.storeWrite(2)
+    let batch = try #require(try other.store.pendingBatches().first)
+    #expect(handover.pendingBatches.keys.contains(batch.batchID))
+    try answer(batch, isRefused: false, in: other.store)
+    second.handle(.start)
+    let end = try #require(second.completed[WriteID(rawValue: 1)])
+    #expect(end != nil, "the write is nowhere")
+    second.cache.close()
+    other.cache.close()
+  }
+
   @Test(
     "an answer of which the client has not read before the file is replaced reaches its caller",
     arguments: [false, true])

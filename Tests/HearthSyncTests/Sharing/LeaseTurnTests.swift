@@ -138,6 +138,39 @@ struct LeaseTurnTests {
     #expect(c.sentBatches.count == 1)
   }
 
+  @Test("a client that does not run has its turn rarely, and as soon as it runs again")
+  func heirThatStaysStopped() throws {
+    let (cache, a, b, c) = try makeClients()
+    c.write(set("rooms/c1"))
+    cache.deliver()
+    c.isRunning = false
+    cache.wait(300)
+    let holder = try #require(a.engine.isPrimary ? a : b.engine.isPrimary ? b : nil)
+    #expect(
+      try #require(holder.engine.localStore.leaseNumber) < 8, "it was left in vain after 5 s, 2 minutes, 4 minutes")
+    c.isRunning = true
+    cache.wait(10)
+    #expect(c.engine.isPrimary)
+    #expect(c.sentBatches.count == 1)
+  }
+
+  @Test("a client that does not run keeps no other user from a turn")
+  func stoppedBeforeAnotherUser() throws {
+    let (cache, a, b, c) = try makeClients()
+    b.post(.changeUser("another"))
+    b.write(set("rooms/b1"))
+    c.write(set("rooms/c1"))
+    cache.deliver()
+    b.isRunning = false
+    cache.wait(40)
+    #expect(c.sentBatches.count == 1)
+    try c.commit(at: 10)
+    b.isRunning = true
+    cache.wait(20)
+    #expect(b.sentBatches.count == 1)
+    #expect(!a.engine.isPrimary)
+  }
+
   @Test("a client without a connection holds the lease longer before another user tries")
   func withoutConnection() throws {
     let (cache, a, _, c) = try makeClients()

@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import HearthStore
 import HearthSync
+import Synchronization
 import Testing
 
 @testable import Hearth
@@ -72,6 +73,33 @@ struct ReturningClientTests {
     #expect(try found.value?.get() == true)
   }
 
+  @Test("waits while another one recovers the file, and continues", arguments: Absence.allCases)
+  func recovering(_ absence: Absence) throws {
+    leave(absence)
+    // One that recovers a damaged file has the folder for itself, and asks nobody.
+    let other = try LockFile(path: path + "/cache.lock")
+    client.handle(try client.write("a/during"))
+    let found = LoopAnswer<Result<Bool, NSError>>()
+    client.handle(try client.read("a/during", found))
+    comeBack(absence)
+    client.handle(.openAgain)
+    #expect(found.value == nil)
+    other.release()
+    client.handle(.openAgain)
+    #expect(try found.value?.get() == true)
+  }
+
+  @Test("ends if another one has taken the folder for itself", arguments: Absence.allCases)
+  func taken(_ absence: Absence) throws {
+    leave(absence)
+    let other = try FolderLock(folder: path)
+    let found = LoopAnswer<Result<Bool, NSError>>()
+    client.handle(try client.read("a/before", found))
+    comeBack(absence)
+    #expect(throws: NSError.self) { try #require(found.value).get() }
+    other.release()
+  }
+
   @Test("whose files cannot be made again opens the cache anew at a later call", arguments: Absence.allCases)
   func failingFolder(_ absence: Absence) throws {
     leave(absence)
@@ -85,6 +113,43 @@ struct ReturningClientTests {
     try FileManager.default.removeItem(atPath: obstacle)
     client.handle(try client.read("a/before", found[1]))
     #expect(try found[1].value?.get() == true)
+  }
+
+  @Test("A call that opens a cache whose folder was in use waits if others want it for themselves at that moment")
+  func wantedAtOnce() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.url.path
+    do {
+      let first = LoopClient(try SuspensionTests.configuration(folder.url, .shared), in: folder)
+      first.handle(try first.write("a/before"))
+    }
+    var configuration = try SuspensionTests.configuration(folder.url, .shared)
+    configuration.folderWaitLimit = .zero
+    let owner = try FolderLock(folder: path)
+    let late = LoopClient(configuration, in: folder)
+    let refused = LoopAnswer<Result<Bool, NSError>>()
+    late.handle(try late.read("a/before", refused))
+    #expect(throws: NSError.self) { try #require(refused.value).get() }
+    owner.release()
+
+    // Asks all the time, so that the client hears of it between its joining the others and its first event.
+    let request = try LockFile(path: path + "/" + EndRequest.fileName)
+    let isOver = Mutex(false)
+    let asking = Thread {
+      while !isOver.withLock({ $0 }), let database = try? Database(.file(path: path + "/cache.sqlite")) {
+        try? LocalStore.askAllToEnd(database)
+        database.close()
+      }
+    }
+    asking.start()
+    let found = LoopAnswer<Result<Bool, NSError>>()
+    late.handle(try late.write("a/during"))
+    late.handle(try late.read("a/during", found))
+    isOver.withLock { $0 = true }
+    while !asking.isFinished { await Task.yield() }
+    request.release()
+    late.handle(.openAgain)
+    #expect(try found.value?.get() == true)
   }
 
   @Test("takes no part in a marked file")

@@ -240,7 +240,14 @@ struct UnsavedWritesTests {
       try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
       handle(.openAgain)
       try FileManager.default.removeItem(atPath: obstacle)
-      handle(.call(.request(RequestID(rawValue: 2), .pendingWrites { lists.record($0) })))
+      handle(
+        .call(
+          .request(
+            RequestID(rawValue: 2),
+            .pendingWrites {
+              lists.record($0)
+              return true
+            })))
       handle(.stop { ends.record($0) })
     }
     #expect(lists.events.map { try? $0.get().batches.count } == [1])
@@ -271,6 +278,40 @@ struct UnsavedWritesTests {
     #expect(error?.localizedDescription.contains("2 writes are not saved") == true)
     try await stop(client)
     try await stop(owner)
+  }
+
+  @Test("those that nobody heard of are reported again if the task that asked was cancelled")
+  func reportedToNobody() async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    var configuration = try SuspensionTests.configuration(
+      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
+    configuration.folderWaitLimit = .milliseconds(100)
+    let client = ClientRuntime(configuration)
+    client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
+    #expect(await code { _ = try await count(client) } == .failedPrecondition)
+    try await stop(owner)
+    let asked = Outcome<Void>()
+    client.pendingWrites { _ in
+      asked.resolve(.success(()))
+      return false
+    }
+    try await asked.value()
+    #expect(await code { _ = try await pendingWrites(client) } == .unavailable)
+    #expect(try await pendingWrites(client).isEmpty)
+    try await stop(client)
+  }
+
+  @Test("an outcome says whether somebody hears of it")
+  func cancelledOutcome() async throws {
+    let outcome = Outcome<Int>()
+    let task = Task { try await outcome.value() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(!outcome.resolve(.success(1)))
+    let heard = Outcome<Int>()
+    #expect(heard.resolve(.success(1)))
+    #expect(try await heard.value() == 1)
   }
 
   @Test("those that were refused while another process had the folder are reported although the client has run since")
