@@ -57,7 +57,7 @@ let fuzzTargets: [Target] =
 
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
-/// HEARTH_BENCHMARKS adds the programs of scripts/bench, so that nobody else builds them.
+/// HEARTH_BENCHMARKS adds the programs of scripts/bench. Other builds do not include them.
 let benchmarkTargets: [Target] =
   Context.environment["HEARTH_BENCHMARKS"] == nil
   ? []

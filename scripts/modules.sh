@@ -1,6 +1,6 @@
 # For scripts that read the modules of the last debug build, at the root of the package. To be sourced. Sets
 #   products       the folder of the build
-#   module_maps    what the compiler needs to import its modules, besides -I "$products/Modules"
+#   module_maps    what the compiler needs to import its modules, in addition to -I "$products/Modules"
 products="$(swift build --show-bin-path)"
 module_maps=()
 # SwiftPM makes a module map for C targets without one.

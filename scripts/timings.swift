@@ -2,7 +2,7 @@
 // of each group of tests and how many of its tests ran at once, 0 for any number.
 //
 // What the test run itself prints is the time from the start of a test to its end, and tests start long before it is their turn. Here a
-// suite's time is the sum over its tests of the time in which each ran; tests that ran beside each other count each, and so does the time in
+// suite's time is the sum over its tests of the time in which each ran; tests that ran at the same time count each, and so does the time in
 // which a test waits for its turn at HeavyWork. The stream says when a case of a test with arguments began. Other tests began, in the order
 // of their starts, whenever one before them had ended.
 import Foundation

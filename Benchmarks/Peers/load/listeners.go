@@ -13,7 +13,7 @@ import (
 )
 
 // fanOut measures the time from the start of a commit until each of the listeners has its snapshot. All listen to a query with
-// 10 results, of which each commit changes one.
+// 10 results; each commit changes one of them.
 func fanOut(ctx context.Context) (Result, error) {
 	return fan(ctx, groupSize, func(client *firestore.Client) firestore.Query { return group(client, 7) })
 }
@@ -207,7 +207,7 @@ func snapshot(ctx context.Context) (Result, error) {
 	return all.result(), nil
 }
 
-// rawMessage is a message of which only the size is read.
+// rawMessage is a message whose size alone is read.
 type rawMessage struct{ size int }
 
 func (m *rawMessage) Reset()         { m.size = 0 }
@@ -220,7 +220,7 @@ func (m *rawMessage) Unmarshal(data []byte) error {
 func (m *rawMessage) Marshal() ([]byte, error) { return nil, io.ErrUnexpectedEOF }
 
 // resume measures the time from a request with a token to the snapshot, for a target with 10,000 results (fewer in small
-// collections) of which some have changed since.
+// collections). Some of them have changed since.
 func resume(ctx context.Context) (Result, error) {
 	client, err := connect(ctx)
 	if err != nil {

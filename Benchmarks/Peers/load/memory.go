@@ -120,7 +120,7 @@ func idleConnections(ctx context.Context) (Result, error) {
 }
 
 // pressure keeps 200 listeners on a collection that never read, while another client reads a large one (-size and -samples say how
-// large) and a third one writes. It measures the largest resident size meanwhile.
+// large) and a third one writes. It measures the largest resident size during that time.
 func pressure(ctx context.Context) (Result, error) {
 	client, err := connect(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ enum CollectionBenchmarks {
   static let all = [
     Benchmark(
       "collect.run", group: "Garbage collection",
-      title: "collect 1,000 sequence numbers: one document each, beside 9,000 unneeded ones and a target with the rest",
+      title: "collect 1,000 sequence numbers: one document each, among 9,000 unneeded ones and a target with the rest",
       sizes: [100_000], goals: [100_000: .init(processorTime: 0.050)], body: collectRun),
     Benchmark(
       "collect.target", group: "Garbage collection", title: "collect a target with all documents", unit: .item,

@@ -57,7 +57,7 @@ enum MemoryLines {
   private static func manyCount(_ run: ServerRun) -> Int { run.isQuick ? 100_000 : 1_000_000 }
 
   private static let quietCommits = Line(
-    name: "commit-quiet", title: "commit beside 1,000,000 documents (quick: 100,000), p99", unit: .time, rounds: (1, 1)
+    name: "commit-quiet", title: "commit among 1,000,000 documents (quick: 100,000), p99", unit: .time, rounds: (1, 1)
   ) { column, run in
     try commits(column, run, whileReading: false)
   }
