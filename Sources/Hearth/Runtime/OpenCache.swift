@@ -86,6 +86,9 @@ struct OpenCache {
 
   func resume() throws -> Bool { try folder?.resume() ?? true }
 
+  /// True if a folder that was released, and that another process has for itself now, is as it was left.
+  var isFolderUnchanged: Bool { folder?.isFolderUnchanged ?? false }
+
   /// Closes the file and releases the folder.
   func close() {
     if let folder { folder.close() } else { database.close() }

@@ -58,8 +58,8 @@ struct ClientTable {
       return Sharing(
         leaseNumber: try counter(0), leaseHolder: try counter(1), leaseHeir: try counter(2),
         onlineState: online, trimmedThrough: try counter(4), otherCount: try row.int64(at: 5),
-        hasOtherUsers: try row.int64(at: 7) != 0, highestClientID: try counter(6),
-        futileTurns: max(0, (try? row.int64(at: 8)) ?? 0))
+        hasOtherUsers: try row.int64(at: 7) != 0, futileTurns: max(0, (try? row.int64(at: 8)) ?? 0),
+        highestClientID: try counter(6))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
