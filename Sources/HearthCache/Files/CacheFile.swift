@@ -108,11 +108,21 @@ package final class OpenedCache {
   /// The log stays if it is not the one that the database was opened with, and beside other clients (``CacheFiles/close(_:besides:)``).
   package func close() {
     if database.isOpen {
-      if replacedFile != nil { database.keepLogAtClose() }
+      if replacedFile != nil { database.keepLogAtClose() } else { checkpointBeforeClose() }
       files.close(database, besides: client?.name)
     }
     client?.end()
     lock.release()
+  }
+
+  /// The last client moves the log. If a sync fails then, pages of the log may be missing on the disk, and the next opening must not write behind
+  /// them.
+  private func checkpointBeforeClose() {
+    guard files.markedDamage == nil, !ClientFiles.anyIsAlive(in: files.folder, besides: client?.name),
+      let failure = database.checkpointBeforeClose()
+    else { return }
+    database.keepLogAtClose()
+    try? markDamaged("\(failure)")
   }
 
   deinit { close() }

@@ -30,7 +30,19 @@ extension Database {
   }
 
   private func logHasGrown(to pages: Int) {
-    guard pages >= options.logPages, let connection else { return }
+    if pages >= options.logPages { checkpointPassively() }
+  }
+
+  /// Moves the log into the file before the connection is closed. SQLite would do it at the close, and ignore a sync that fails.
+  ///
+  /// - Returns: The error of a failed sync, as in ``failedCheckpoint``; nil for everything else.
+  package func checkpointBeforeClose() -> StoreError? {
+    checkpointPassively()
+    return failedCheckpoint
+  }
+
+  private func checkpointPassively() {
+    guard let connection else { return }
     var error = injectFailure?(.checkpoint)
     if error == nil {
       let code = sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)

@@ -47,6 +47,30 @@ struct FailedSyncTests {
     opened.cache.close()
   }
 
+  @Test("at the close of the last client has the next one set the file aside and save the outbox")
+  func close() throws {
+    let folder = TemporaryFolder()
+    func open() throws -> (cache: OpenedCache, store: LocalStore) {
+      try CacheFile.openStore(
+        folder: folder.path, databaseID: TestCache.databaseID, options: CacheFile.Options()
+      ) { database, _ in
+        try LocalStore(
+          database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+          newCacheID: "new")
+      }
+    }
+    let first = try open()
+    try first.store.write(.set(key("rooms/a"), [:]))
+    first.cache.database.injectFailure = { $0 == .checkpoint ? Self.failedSync : nil }
+    first.cache.close()
+    #expect(CacheFiles(folder: folder.path).markedDamage != nil)
+    let second = try open()
+    #expect(second.cache.recovery?.savedBatchCount == 1)
+    #expect(try second.store.pendingBatches().count == 1)
+    second.cache.close()
+    #expect(CacheFiles(folder: folder.path).markedDamage == nil)
+  }
+
   @Test("counts also where the cache is to be opened anew because rows of it were repaired")
   func besideRepair() throws {
     let cache = try TestCache(.file)

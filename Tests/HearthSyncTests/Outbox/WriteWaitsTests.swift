@@ -104,7 +104,7 @@ struct WriteWaitsTests {
       var waits = WriteWaits()
       _ = waits.add(write(1), for: 7, nil)
       waits.add(request(1), upTo: 7)
-      let emitted = waits.answered(7, isActiveUsers: isActiveUsers, nil).compactMap { action -> SyncAction? in
+      let emitted = waits.answered(7, nil, isActiveUsers: isActiveUsers, nil).compactMap { action -> SyncAction? in
         if case .emit(let action) = action { action } else { nil }
       }
       #expect(emitted == [.completeWrite(write(1), nil)] + (isActiveUsers ? [.answer(request(1), .done)] : []))

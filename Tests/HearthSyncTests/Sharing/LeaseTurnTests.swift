@@ -1,3 +1,4 @@
+import HearthCache
 import HearthModel
 import Testing
 
