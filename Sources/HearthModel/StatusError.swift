@@ -46,7 +46,7 @@ package enum StatusCode: Int, Hashable, Sendable, CaseIterable, CustomStringConv
 package struct StatusError: Error, Hashable, Sendable, CustomStringConvertible {
   package var code: StatusCode
   package var message: String
-  /// What programs can read of the reason.
+  /// The reason in a form that programs can read.
   package var details: [Detail]
 
   /// A message of Protocol Buffers, such as `google.rpc.PreconditionFailure`.

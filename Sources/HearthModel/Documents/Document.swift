@@ -51,7 +51,7 @@ package struct Document: Sendable {
     self.mutationState = mutationState
   }
 
-  /// A document of which nothing is known.
+  /// A document without any knowledge of its contents or existence.
   package static func unknown(_ key: DocumentKey) -> Document {
     Document(
       key: key, kind: .unknown, version: .none, createTime: .none, readTime: .none, fields: .empty,

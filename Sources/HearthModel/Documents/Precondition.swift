@@ -8,7 +8,7 @@ package enum Precondition: Hashable, Sendable {
   /// mobile SDKs before November 2022 send it for what their transactions read as missing.
   case updateTime(SnapshotVersion)
 
-  /// Returns whether the precondition holds. A document of which nothing is known counts as one that does not exist.
+  /// Returns whether the precondition holds. An unknown document counts as one that does not exist.
   package func isSatisfied(by document: Document) -> Bool {
     switch self {
     case .none: true

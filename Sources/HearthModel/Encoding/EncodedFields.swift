@@ -29,7 +29,7 @@ package struct EncodedFields: Sendable {
 
   package var isEmpty: Bool { bytes.isEmpty }
 
-  /// Returns whether a value stands below more than so many levels of maps and arrays, of which the fields themselves are the first.
+  /// Returns whether a value is nested in more than so many levels of maps and arrays. The fields themselves are the first level.
   package func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedValue.isNested(EncodedEntries(reader, field: ValueField.documentFields), deeperThan: levels)

@@ -70,8 +70,8 @@ package struct AggregationTotals: Sendable {
 // MARK: - Results that were computed elsewhere
 
 extension AggregationTotals {
-  /// Returns what a backend is to be asked for, so that its values can be adjusted: an average needs the sum of its field as well. Nil
-  /// if that is more than one request may ask for.
+  /// Returns the aggregations to request from a backend, so that its values can be adjusted: an average needs the sum of its field as well.
+  /// Nil if one request cannot hold them.
   package static func adjustable(_ aggregations: [Aggregation]) -> [Aggregation]? {
     var result = aggregations
     for aggregation in aggregations {

@@ -52,7 +52,7 @@ package struct QueryExecution: Equatable, Sendable {
   package var documentsDecoded: Int
   /// Documents of the result.
   package var resultCount = 0
-  /// True if the result was sorted by its keys alone, because its documents have more bytes than are to be kept.
+  /// True if the result was sorted by its keys alone, because its documents have more bytes than may be kept.
   package var isSortedByKeys = false
   /// Only when there was a clock.
   package var steps: [Step] = []
