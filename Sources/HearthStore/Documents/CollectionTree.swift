@@ -125,7 +125,7 @@ struct SegmentRange {
   var lowerOther: String? { mayHoldNumeric ? nil : lower }
   var upperOther: String? { mayHoldOthers ? upper : nil }
 
-  /// Those of the segments that lie in the range, so that the last one is the first of a walk.
+  /// The segments that lie in the range, in reverse order of the walk: its first one is last.
   func walk(numeric segments: [String], isBackward: Bool) -> [String] {
     segments.filter(contains).sorted { PathSegment.compare($0, $1) == (isBackward ? .ascending : .descending) }
   }

@@ -6,7 +6,7 @@ package import HearthModel
 package struct StoredDocument {
   /// The columns that a statement must return, in this order.
   static let columns = headColumns + ", fields"
-  /// Those that say which state of the document it is. They are enough for ``kind``, ``version``, ``readTime`` and
+  /// The columns that identify the state of the document. They are enough for ``kind``, ``version``, ``readTime`` and
   /// ``hasCommittedMutations``.
   static let headColumns = "id, kind, version, create_time, read_time, nanoseconds, has_committed_mutations"
 

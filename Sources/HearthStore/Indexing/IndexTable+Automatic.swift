@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthPlan
 
-/// An index that was made for a query.
+/// An index that was created for a query.
 package struct AutomaticIndex: Equatable, Sendable {
   package var definition: IndexDefinition
   /// Microseconds since 1970; 0 if no use was noted.

@@ -8,7 +8,7 @@ final class InPlaceFilter {
   private let query: Query
   /// Documents that have changed later are left out; nil for the present.
   private let version: SnapshotVersion?
-  /// Those that do not look at the key; nil where there are none.
+  /// The conditions that do not look at the key; nil where there are none.
   let conditions: FieldConditions?
 
   init(_ query: Query, asOf version: SnapshotVersion? = nil) {

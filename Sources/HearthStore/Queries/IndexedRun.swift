@@ -11,9 +11,9 @@ struct IndexedRun {
   private let query: Query
   private let accesses: [QueryAccess]
   private let indexAccesses: [IndexAccess]
-  /// Those of single collections, which look into each collection of the scope.
+  /// The accesses of single collections, which look into each collection of the scope.
   private let collectionAccesses: [IndexAccess]
-  /// Those of the collection group, which read one range.
+  /// The accesses of the collection group, which read one range.
   private let groupAccesses: [IndexAccess]
   /// All indexes hold the documents up to this place.
   private let filledThrough: Int64

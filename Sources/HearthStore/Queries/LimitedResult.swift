@@ -6,7 +6,7 @@ struct ResultContents {
   var documents: [Document]
   /// The totals of an aggregation; nil for a query for documents.
   var totals: AggregationTotals?
-  /// The keys of the result, if it has more bytes than are to be kept; then there are no documents.
+  /// The keys of the result, if it has more bytes than may be kept; then there are no documents.
   var keys: SortedKeys?
   /// True if the result ends here for its bytes.
   var isCut = false

@@ -23,7 +23,7 @@ package struct QueryExecutor {
   /// Nil for the present.
   private(set) var earlier: EarlierState?
   let walksKeys: Bool
-  /// True if a query of a collection group deserves an index of its own, beside one of the single collections.
+  /// True if a query of a collection group deserves an index of its own, in addition to one of the single collections.
   let usesGroupIndexes: Bool
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {

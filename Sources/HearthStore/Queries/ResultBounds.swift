@@ -7,8 +7,8 @@ struct ResultBounds {
     case sortKeys(SortBudget)
   }
 
-  /// Of the fields of documents. Twice as many may be there for a moment, and a single document of any size.
+  /// The bytes of the fields of documents. Twice as many may be kept for a moment, and a single document of any size.
   var documentBytes: Int
-  /// What becomes of a result with more bytes.
+  /// The treatment of a result with more bytes.
   var excess: Excess
 }

@@ -34,8 +34,8 @@ package final class Database {
     package var toleratesDamage = false
     /// Refuses to make a file that does not exist.
     package var mustExist = false
-    /// Takes no locks and makes no files beside the database. Only for reading a file that has no write-ahead log and that nobody
-    /// writes meanwhile; otherwise what is read makes no sense.
+    /// Takes no locks and creates no files next to the database. Only for reading a file that has no write-ahead log and that no process
+    /// writes in that time; otherwise the results make no sense.
     package var isImmutable = false
     /// The time that a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
     package var busyTimeout: Duration
@@ -66,13 +66,13 @@ package final class Database {
 
   /// A point at which a test can make the database fail.
   package enum FailurePoint: Equatable, Sendable {
-    /// The begin of an outermost transaction of this name.
+    /// The start of an outermost transaction of this name.
     case transaction(String)
     /// A step of a statement with this text.
     case statement(String)
     /// The commit of an outermost write transaction.
     case commit
-    /// Moving the log into the file after a commit.
+    /// A checkpoint after a commit.
     case checkpoint
   }
 
@@ -85,7 +85,7 @@ package final class Database {
   package let name: String
   /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
   package var injectFailure: ((FailurePoint) -> StoreError?)?
-  /// The failure of a sync while the log was moved; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
+  /// The failure of a sync during a checkpoint; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var failedCheckpoint: StoreError?
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
@@ -302,18 +302,18 @@ package final class Database {
 
   package var isOpen: Bool { connection != nil }
 
-  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
-  /// database by then.
+  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, and by then the names may belong
+  /// to another database.
   ///
-  /// Nothing is moved into the database either. Only with the SQLite of Apple's platforms, whose switch for that cannot be called from Swift, the log
-  /// is moved if SQLite finds no other connection; it stays as it is all the same.
+  /// There is no checkpoint at the close either. With the SQLite of Apple's platforms, whose switch for that cannot be called from Swift,
+  /// there is one if SQLite finds no other connection; even then the log stays.
   package func keepLogAtClose() {
     #if !canImport(SQLite3)
       _ = hearth_sqlite3_close_without_checkpoint(connection)
     #endif
     var isKept: Int32 = 1
     sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
-    // With a limit SQLite would cut the log off at the close, under whoever still writes to it.
+    // With a limit SQLite would truncate the log at the close, while another process may still write to it.
     _ = try? execute("PRAGMA journal_size_limit = -1")
   }
 
@@ -459,7 +459,7 @@ package final class Database {
     try control("BEGIN DEFERRED")
     transactionNumber &+= 1
     current = RunningTransaction(name: name, isWrite: false)
-    // Not the begin but the first read decides which state it is.
+    // The first read decides which state it is, not BEGIN.
     _ = try integer("SELECT count(*) FROM sqlite_master")
   }
 

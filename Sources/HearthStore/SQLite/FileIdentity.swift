@@ -8,7 +8,7 @@
   internal import Android
 #endif
 
-/// What makes a file the same one, whatever its name: a file that was deleted and made anew has another identity.
+/// The identity of a file, whatever its name. A file that was deleted and created again has another one.
 package struct FileIdentity: Equatable, Sendable {
   private let device: UInt64
   private let number: UInt64

@@ -60,8 +60,8 @@ package final class LockFile: Sendable {
 
   /// Returns true if an opener, in any process, holds a lock on the file. False if the file is missing.
   package static func isLocked(path: String) -> Bool {
-    // For reading only: another user may look as well, where no more is allowed, and those who watch the file (`FileWatcher`) can tell a
-    // holder that ends from somebody who looks.
+    // For reading only: a user without write permission can look too, and watchers of the file (`FileWatcher`) can tell a holder that ends
+    // from a process that looks.
     let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return errno != ENOENT }
     defer { _ = close(opened) }

@@ -13,7 +13,7 @@ final class LogComparison {
   struct MovedPage {
     var page: Int
     var frame: Int
-    /// True if SQLite may show it beside older pages. One that it reads from the log instead is of the state before the damage.
+    /// True if SQLite may show it together with older pages. A page that it reads from the log instead is of the state before the damage.
     var isHazard: Bool
   }
 
@@ -65,7 +65,8 @@ final class LogComparison {
     return false
   }
 
-  /// True if SQLite may show pages from behind the damage beside older ones. It does so with those that it does not read from the log.
+  /// True if SQLite may show pages from after the damage together with older ones. It does so with pages that it does not read from the
+  /// log.
   var showsMixture: Bool {
     moved.contains(where: \.isHazard)
       || frames.dropFirst(shownEnd).contains { frame in
@@ -136,7 +137,7 @@ final class LogComparison {
   }
 }
 
-/// The newest pages of a log up to one of its frames, beside those of the database.
+/// The newest pages of a log up to one of its frames, compared with those of the database.
 private struct PrefixOfLog {
   /// The header and the first map of pointers, which commits write and leave as they were.
   private static let lastHousekeepingPage = 2

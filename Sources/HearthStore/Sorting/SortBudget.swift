@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The memory for the sort keys of all results that are being sorted, or that wait sorted for their readers.
 ///
-/// One result gets at most half of what the others leave free. So a large result never takes everything, and a small one finds memory
-/// beside large ones.
+/// One result gets at most half of what the others leave free. So a large result never takes everything, and a small one still finds
+/// memory.
 package final class SortBudget: Sendable {
   package let maximumBytes: Int
   private let used = Mutex(0)

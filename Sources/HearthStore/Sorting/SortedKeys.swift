@@ -17,7 +17,7 @@ package struct SortedKeys: Sendable {
   private let collection: ResourcePath?
   /// The next one last, so that one that is used up can go.
   private var chunks: [Chunk]
-  /// Of the next name in its chunk.
+  /// The offset of the next name in its chunk.
   private var offset = 0
   /// The number of keys that are left.
   package private(set) var count: Int
@@ -51,7 +51,7 @@ package struct SortedKeys: Sendable {
     private var bytes: [UInt8] = []
     private var count = 0
 
-    /// Of the size of a chunk; what was taken of a list is given back chunk by chunk.
+    /// The size of a chunk. Memory of a list is given back chunk by chunk.
     private static let chunkBytes = 32 << 10
 
     /// - Parameter share: Has the memory for all names.

@@ -18,7 +18,7 @@
     private let descriptor: Int32
     /// Ends the waiting: a pipe without a name.
     private let interruption: (reading: Int32, writing: Int32)
-    /// What each watch is for.
+    /// The purpose of each watch.
     private let watches = Mutex<[Int32: FileWatcher.Events]>([:])
 
     init?() {
