@@ -41,7 +41,7 @@ extension CallConnection {
   }
 
   func noteReceived(_ stream: OpenStream) {
-    // Asked for before the bytes are read: those that are taken meanwhile are noted again.
+    // Requested before the bytes are read: bytes that are taken in between are noted again.
     _ = stream.call.keepWindow()
     let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
     for call in server.load.note(received: held, of: stream.call) {

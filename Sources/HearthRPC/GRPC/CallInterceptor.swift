@@ -10,7 +10,7 @@ package protocol CallInterceptor: Sendable {
   func began(_ call: InterceptedCall) async throws -> (any CallTap)?
 }
 
-/// What the messages of a call go through.
+/// A tap that every message of a call passes through.
 package protocol CallTap: Sendable {
   /// Called with each request in order, before the service has it, and after the service has answered those before.
   ///

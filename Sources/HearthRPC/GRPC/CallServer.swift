@@ -11,7 +11,7 @@ package final class CallServer: Sendable {
   /// Returns the text that says why nothing is served at a path; nil for a path that is not known.
   package typealias Unserved = @Sendable (_ path: String) -> String?
 
-  /// What is found at a path. Other protocols than gRPC get a case here.
+  /// The handler of a path. Protocols other than gRPC get a case here.
   enum Route {
     case call(CallMethod)
     /// The answer is this status of gRPC.
@@ -96,7 +96,7 @@ package final class CallServer: Sendable {
     call.runs(in: task)
   }
 
-  /// - Returns: The status of a call with one request that has no room beside the requests in progress.
+  /// - Returns: The status of a call with one request that has no room among the requests in progress.
   private func refusal(of message: ByteBuffer, _ call: ServerCall) -> CallStatus? {
     do throws(CallStatus) {
       try call.requestBegins(message, isBody: call.transcoder != nil)

@@ -48,7 +48,7 @@ package struct MessageAssembler {
       throw CallStatus(.internal, "A message has the flag \(compression), but the call's encoding is identity.")
     }
     guard length <= maximumBytes else {
-      // Not RESOURCE_EXHAUSTED, after which clients send the same write again for ever.
+      // Not RESOURCE_EXHAUSTED: clients would retry the same write without end.
       throw CallStatus(
         .invalidArgument, "Request payload size exceeds the limit: \(maximumBytes) bytes. The message has \(length).",
         exceeding: .requestBytes)

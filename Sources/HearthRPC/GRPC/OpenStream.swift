@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-/// What a connection keeps of a stream. Confined to the event loop.
+/// The state that a connection keeps for a stream. Confined to the event loop.
 final class OpenStream {
   let id: HTTP2StreamID
   let call: ServerCall

@@ -12,7 +12,7 @@ package struct ResponseWriter<Response: Message>: Sendable {
   /// The load that all calls of the server share.
   package var load: ServerLoad { call.load }
 
-  /// True if most of what was sent of late still waits for the client, so that more need not be made ready yet.
+  /// True while more than a quarter of the stream's send budget is unread by the client. Producers may pause.
   package var isBehind: Bool { call.queuedBytes > call.queuedBytesAllowed / 4 }
 
   /// Notes the size of what was read to make the next responses, in place of what was noted before.

@@ -23,7 +23,7 @@ extension ServerCall {
     }
   }
 
-  /// The memory that a write, a name or a field's path takes beside its bytes in the request.
+  /// The memory that a write, a name or a field's path takes in addition to its bytes in the request.
   private static let entryBytes = 512
 
   /// The request in progress has been answered, or has failed.

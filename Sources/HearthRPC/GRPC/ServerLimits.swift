@@ -1,4 +1,4 @@
-/// The limits of a server's calls, all of its connections together, beside those of each connection.
+/// The limits of a server's calls, for all of its connections together. Each connection has limits of its own.
 package struct ServerLimits: Sendable, Hashable {
   /// The limits of one connection.
   package var connection = ConnectionLimits()

@@ -42,7 +42,7 @@ package protocol WebService: Sendable {
   func refusal(_ status: CallStatus, httpStatus: Int?) -> WebResponse
 }
 
-/// What is done for a request.
+/// The work that a request needs.
 package enum WebExchange: Sendable {
   /// Answered at once; a body is not wanted.
   case answer(WebResponse)
@@ -81,7 +81,7 @@ struct PreparedAnswer: CallTranscoder {
   func end(_ status: CallStatus, isBegun: Bool) -> WebResponse { response }
 }
 
-/// What a connection sends for a call of HTTP: bodies as they come, and the head once it is known.
+/// The output of a connection for a call of HTTP: bodies as they come, and the head once it is known.
 struct WebOutput {
   /// Sent before the bytes.
   var head: WebResponse?

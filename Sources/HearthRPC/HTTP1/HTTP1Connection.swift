@@ -262,12 +262,12 @@ extension HTTP1Connection: CallCarrier {
     // The last bytes are flushed with the end, so that a handler that compresses them knows the length.
     if exchange.waiting.isEmpty, exchange.isComplete { return finish(exchange) }
     context.flush()
-    // The flush may have brought more room, and the rest have gone meanwhile.
+    // The flush may have made room, so that the rest has gone by now.
     guard let exchange = self.exchange else { return }
     if exchange.waiting.isEmpty {
       if exchange.hasRequestEnd { setTimer(nil) }
     } else if sent > 0 || timer == nil {
-      // Nothing is read meanwhile.
+      // Nothing is read until then.
       setTimer(server.limits.unreadTime)
     }
   }

@@ -16,7 +16,7 @@ struct RESTParameters {
   private(set) var isPretty = true
   private(set) var accessToken: String?
 
-  /// What Google's servers take beside, which has no meaning here.
+  /// Parameters that Google's servers accept and that have no meaning here.
   private static let ignored: Set<String> = [
     "key", "$key", "quotaUser", "$quotaUser", "userIp", "uploadType", "upload_protocol", "$.xgafv",
   ]

@@ -13,8 +13,8 @@ package struct RESTService: WebService {
 
   /// - Parameters:
   ///   - service: The full name of the service.
-  ///   - methods: Those of the service.
-  ///   - paths: What is known of paths beside the bindings.
+  ///   - methods: The methods of the service.
+  ///   - paths: Answers for paths that no binding matches.
   package init(access: WebAccess, service: String, methods: [CallMethod], paths: any RESTPaths) {
     self.access = access
     self.paths = paths
@@ -150,13 +150,13 @@ package struct RESTService: WebService {
   }
 }
 
-/// What a service knows of paths beside the bindings of its methods.
+/// Answers requests whose paths no binding of a method matches.
 package protocol RESTPaths: Sendable {
-  /// What is done for a request that is none of a method; nil for any other.
+  /// Returns the exchange for a request that calls no method; nil for any other request.
   ///
   /// - Parameters:
   ///   - path: The path as it was sent.
-  ///   - headers: Those of every response to this client.
+  ///   - headers: The headers of every response to this client.
   func exchange(
     for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
   ) throws(RESTFailure) -> WebExchange?

@@ -6,9 +6,9 @@
 /// - `Host` names the server as the page sees it. A page whose own name was made to lead to this machine (DNS rebinding) is its own origin,
 ///   but cannot hide that name.
 package struct WebAccess: Sendable, Hashable {
-  /// Origins such as `https://app.example.com` that may use the server beside those of this machine; `*` stands for all.
+  /// Origins such as `https://app.example.com` that may use the server, in addition to those of this machine; `*` stands for all.
   package var origins: [String] = []
-  /// Names of the server beside those of this machine and the address that it listens on; `*` stands for all.
+  /// Names of the server, in addition to those of this machine and the address that it listens on; `*` stands for all.
   package var hosts: [String] = []
 
   package init() {}

@@ -144,7 +144,7 @@ struct ReflectionIndex: Sendable {
 
   private mutating func add(_ type: Google_Protobuf_EnumDescriptorProto, in scope: String, _ index: Int) {
     symbols["\(scope).\(type.name)"] = index
-    // The values of an enum are beside it, not in it.
+    // The values of an enum belong to the scope around it, not to the enum.
     for value in type.value { symbols["\(scope).\(value.name)"] = index }
   }
 

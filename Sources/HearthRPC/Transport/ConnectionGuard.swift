@@ -148,7 +148,7 @@ extension ConnectionGuard {
       acknowledgeSettings(context)
       return nil
     case .ping(let data):
-      // Answers are sent with what else is to be sent after a read, unless they become too many to wait.
+      // Answers are flushed with the other output after a read, unless too many are waiting.
       if !context.channel.isWritable { context.flush() }
       if let excess = budget.ping(at: .now(), canSend: context.channel.isWritable) { return excess }
       send(.ping, isAcknowledgement: true, payload: data, context)

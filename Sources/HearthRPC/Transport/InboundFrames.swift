@@ -36,7 +36,7 @@ struct InboundFrames {
   private static let settingByteCount = 6
 
   private var unread = ByteBuffer()
-  /// The place in ``unread`` up to which bytes are to be passed on.
+  /// The index in ``unread`` up to which bytes can be passed on.
   private var passedIndex = 0
   private var callFrames = 0
   private var smallUpdates = 0
