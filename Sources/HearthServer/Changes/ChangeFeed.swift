@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// Passes committed changes from the storage to the listen streams.
 ///
-/// A commit is matched once against each distinct query that is listened to (``SharedQueries``), beside the storage's queue, and only streams
-/// whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps only the
-/// version up to which it has sent, and takes the effects after it. So a slow stream, whose client does not read, blocks nothing and costs
-/// no memory: when the feed has dropped effects that it has not taken, it gets the difference from the storage's change log.
+/// A commit is matched once against each distinct query that is listened to (``SharedQueries``), outside the storage's queue, and only
+/// streams whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps
+/// only the version up to which it has sent, and takes the effects after it. So a slow stream, whose client does not read, blocks nothing
+/// and costs no memory: when the feed has dropped effects that it has not taken, it gets the difference from the storage's change log.
 final class ChangeFeed: Sendable {
   typealias SubscriberID = SharedQueries.SubscriberID
   typealias QueryID = SharedQueries.QueryID
 
-  /// What the storage has published and nobody has matched yet.
+  /// The commits that the storage has published and that are not matched yet.
   private struct Inbox {
     var latest: SnapshotVersion
     var commits: [CommittedChange] = []

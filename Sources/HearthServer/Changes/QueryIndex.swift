@@ -6,7 +6,7 @@ struct QueryIndex {
 
   /// The queries of one collection or group.
   private struct Bucket {
-    /// Those without an equality.
+    /// The queries without an equality.
     var others: Set<QueryID> = []
     var equal: [FieldPath: [[UInt8]: Set<QueryID>]] = [:]
     var isEmpty: Bool { others.isEmpty && equal.isEmpty }

@@ -55,8 +55,8 @@ struct SharedQueries {
     self.maximumBytes = maximumBytes
   }
 
-  /// The memory that a commit takes for each query that it concerns, and for each of its changes there, beside its documents. Measured: 158
-  /// bytes for one change.
+  /// The memory that a commit takes for each query that it concerns, and for each of its changes there, in addition to its documents.
+  /// Measured: 158 bytes for one change.
   static let bytesPerQuery = 64
   static let bytesPerChange = 96
   private static let commitsPerSweep = 64
@@ -226,13 +226,13 @@ struct SharedQueries {
 // MARK: - Taking
 
 extension SharedQueries {
-  /// What has happened to a subscriber's targets.
+  /// The events of a subscriber's targets.
   struct Taken: Sendable {
     /// The version that the subscriber stands at with these changes.
     var through: SnapshotVersion
     /// One entry for each query that changed.
     var changes: [(query: QueryID, changes: [WatchChange])] = []
-    /// Queries whose changes are to be taken from the change log.
+    /// Queries whose changes must be taken from the change log.
     var dropped: [QueryID] = []
     /// Queries that have to be read again before the subscriber can go on. Only if `through` is the version that it stands at.
     var blocking: [QueryID] = []

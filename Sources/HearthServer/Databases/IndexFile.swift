@@ -10,7 +10,7 @@ struct IndexFile: Sendable {
   struct Contents: Sendable {
     /// The indexes that databases keep.
     var definitions: [IndexDefinition] = []
-    /// What production would make of the file.
+    /// The indexes that production would create from the file.
     var declared = DeclaredIndexes()
   }
 

@@ -26,7 +26,7 @@ struct BatchResponses {
   /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
   /// flight. The schema depends on it.
   static let fairCount = 32
-  /// Counted for each answer of a client beside its bytes: its row, and its entries in indexes. The schema depends on it.
+  /// Counted for each answer of a client in addition to its bytes: its row, and its entries in indexes. The schema depends on it.
   static let bytesPerAnswer = 256
 
   /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is

@@ -83,7 +83,7 @@ final class DataFolder: Sendable {
     return file
   }
 
-  /// Creates an empty file for a database, which is a new database to SQLite. What SQLite puts beside it has the same
+  /// Creates an empty file for a database, which is a new database to SQLite. The files that SQLite puts next to it have the same
   /// permissions.
   ///
   /// - Throws: as ``file(for:)``; RESOURCE_EXHAUSTED, UNAVAILABLE or INTERNAL when it cannot be created.
@@ -106,7 +106,7 @@ final class DataFolder: Sendable {
     for suffix in Self.fileSuffixes { unlink(file + suffix) }
   }
 
-  /// The database and what SQLite puts beside it.
+  /// The database and the files that SQLite puts next to it.
   private static let fileSuffixes = ["", "-wal", "-shm"]
 
   /// The path of a database's file.

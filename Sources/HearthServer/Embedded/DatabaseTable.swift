@@ -103,7 +103,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   /// A blank database takes about 320 KB.
   private static var keptBlanks: Int { 64 }
 
-  /// - Parameter limit: The databases that may be open. As many blank ones, and those that are kept, may be in use beside them.
+  /// - Parameter limit: The databases that may be open. The same number of blank ones, and the kept ones, may be in use in addition.
   init(limit: Int) {
     self.limit = limit
     maximumBlanks = min(limit, .max - Self.keptBlanks) + Self.keptBlanks
@@ -304,7 +304,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     return open.database
   }
 
-  /// A database that was to be closed is still needed.
+  /// A database that was about to be closed is still needed.
   mutating func keep(_ id: DatabaseID, _ database: Database, at time: Int64) -> [Action] {
     defer { assertInvariants() }
     guard case .closing(let waiters)? = entries[id] else {

@@ -5,9 +5,9 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// The connections of a database beside the writer's, and what they know of it.
+/// The connections of a database other than the writer's, and the state of the writer that they see.
 extension EmbeddedStorage {
-  /// What readers know of the writer.
+  /// The state of the writer that readers see.
   struct Published {
     /// Everything up to this version is durable.
     var version: SnapshotVersion

@@ -92,7 +92,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   /// A database that has moved for a commit which is not durable yet.
   private struct Move {
     let home: StorageHome
-    /// What it was before.
+    /// The tables from before.
     let blank: Tables
     /// The other connections to its file.
     let file: FileAccess?
@@ -359,7 +359,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// What is kept in memory about the tables.
+  /// The state of the tables that is kept in memory.
   struct Known {
     var lastVersion: SnapshotVersion
     var committedVersion: SnapshotVersion

@@ -23,7 +23,7 @@ struct IndexDemand {
 
   private struct Use {
     var latest: Time
-    /// What is on disk; nil if that is not known.
+    /// The time on disk; nil if it is unknown.
     var saved: Time?
   }
 

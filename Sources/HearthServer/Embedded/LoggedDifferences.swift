@@ -4,11 +4,11 @@ internal import HearthStore
 extension DifferencePiece {
   /// Sizes at which a piece ends.
   struct Size: Sendable {
-    /// Of the documents of the piece.
+    /// The bytes of the documents of the piece.
     var bytes = PieceSizes().bytes
     /// Changes that are looked at.
     var visits = 2_000
-    /// Of the contents that are read for it.
+    /// The bytes of the contents that are read for it.
     var readBytes = 4 << 20
   }
 }

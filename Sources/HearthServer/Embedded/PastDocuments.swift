@@ -16,7 +16,7 @@ struct PastDocuments: Sendable {
   /// Behind this document nothing is known, because too much has changed to be kept; nil if all is known.
   private(set) var end: Document?
   private var bytes = 0
-  /// Of all documents behind the pieces so far that changed since the version, kept or not.
+  /// The bytes of all documents after the pieces so far that have changed since the version, kept or not.
   private var seenBytes = 0
   private let maximumBytes: Int
 
@@ -82,7 +82,7 @@ struct PastDocuments: Sendable {
   }
 }
 
-/// How to read a piece of a past result.
+/// The parameters for reading a piece of a past result.
 struct PastPieceReading {
   /// A query that is read in its order, so many documents at once as its limit says.
   let piece: Query

@@ -1,6 +1,6 @@
 internal import HearthStore
 
-/// The server's own tables beside those of the document store, in the same file.
+/// The server's own tables, in the same file as those of the document store.
 enum ServerSchema {
   static let schema = Schema(
     component: "server",

@@ -92,7 +92,7 @@ extension StorageReader.Snapshot {
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
   }
 
-  /// About as many bytes as a document has beside its fields.
+  /// The approximate size of a document without its fields.
   private static let bytesPerName = 256
 
   // MARK: - Former documents

@@ -2,8 +2,8 @@ internal import HearthRPC
 
 /// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
 package struct DatabaseLimits: Sendable, Hashable {
-  /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody
-  /// uses is closed after five minutes. As many databases without documents may be in use beside them.
+  /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED. An unused
+  /// database is closed after five minutes. The same number of databases without documents may be in use in addition.
   package var databases = 1000
 
   /// Targets of one Listen stream. One more ends the stream with RESOURCE_EXHAUSTED.
@@ -12,7 +12,7 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// Open transactions of one database. One more fails with RESOURCE_EXHAUSTED.
   package var transactions = 10_000
 
-  /// The time after its begin at which a transaction ends (Firestore documentation, "Usage and limits").
+  /// The time after its start at which a transaction ends (Firestore documentation, "Usage and limits").
   package var transactionTime = Duration.seconds(270)
 
   /// The time after its last use at which a transaction ends (Firestore documentation, "Usage and limits"). One that waits for others is in use.

@@ -31,7 +31,7 @@ enum DocumentLimits {
   }
 
   private static func checkEncodedSize(of fields: EncodedFields, name: String) throws(StatusError) {
-    // In a page of a list, a token beside the document holds its name once more, in base64.
+    // In a page of a list, a token holds the name of the document a second time, in base64.
     let size = fields.bytes.count + 3 * name.utf8.count
     if size > maximumEncodedBytes {
       throw StatusError(

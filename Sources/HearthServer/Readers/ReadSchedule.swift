@@ -60,7 +60,7 @@ struct ReadSchedule {
   private var running: [ReadID: Running] = [:]
   /// The long reads that run or wait in the middle.
   private(set) var seatedCount = 0
-  /// How often a read was stopped.
+  /// The number of times that each read was stopped.
   private var stops: [ReadID: Int] = [:]
   /// The files with reads of each kind that may go on.
   private var turns = ReadTurns()

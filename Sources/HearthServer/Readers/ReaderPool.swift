@@ -5,7 +5,7 @@ internal import Synchronization
 /// A read was stopped more often than ``ReadSchedule/maximumStops``.
 struct ReadGivenUp: Error {}
 
-/// Runs reads of one file beside the writer, each on a connection of its own that sees one state of the database.
+/// Runs reads of one file concurrently with the writer, each on a connection of its own that sees one state of the database.
 ///
 /// Connections are opened when they are needed, and kept with their prepared statements while they are used. The slots in which reads run
 /// are those of ``ReadSlots``, which the files of a process share.
@@ -73,9 +73,9 @@ final class ReaderPool<Reader>: Sendable {
   /// A connection's steps are counted through, whatever it reads: the first end of one says nothing of the length of this read.
   private static var stepsInPlace: Int { 2 }
 
-  /// Runs `body` on the caller's thread if its turn is now and a connection is open: it saves a short read two changes of thread.
+  /// Runs `body` on the caller's thread if its turn is now and a connection is open. That saves a short read two changes of thread.
   ///
-  /// - Returns: nil if it was not run, or did not end within two steps; then it is to be run by ``read(_:)``.
+  /// - Returns: nil if it was not run, or did not end within two steps; then the caller must use ``read(_:)``.
   /// - Throws: What `body` throws.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
     guard let (read, lane) = slots.beginInPlace(file) else { return nil }

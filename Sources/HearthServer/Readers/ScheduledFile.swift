@@ -25,7 +25,7 @@ struct ScheduledFile {
   /// True if a read that begins would find a connection.
   var mayBegin: Bool { maximumBegun.map { begunCount < $0 } ?? true }
 
-  /// Whether another connection can be opened is found out by trying it.
+  /// Allows one more connection, to find out whether it can be opened.
   mutating func allowOneMore(upTo most: Int) {
     guard let maximum = maximumBegun else { return }
     maximumBegun = maximum + 1 < most ? maximum + 1 : nil

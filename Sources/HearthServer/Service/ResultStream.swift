@@ -117,7 +117,7 @@ struct ResultStream {
     try await output.writer.write(last)
   }
 
-  /// Sends documents none of which is the last one of the result.
+  /// Sends documents that do not include the last one of the result.
   private func send(
     _ documents: ArraySlice<Document>, at version: SnapshotVersion, _ output: inout Output
   ) async throws {
@@ -148,6 +148,6 @@ extension [Document] {
   /// The memory that the documents take.
   var heldBytes: Int { reduce(0) { $0 + $1.fields.bytes.count + Self.bytesPerDocument } }
 
-  /// Beside the fields: the key, its path, and the document itself.
+  /// The bytes in addition to the fields: the key, its path, and the document itself.
   private static let bytesPerDocument = 256
 }

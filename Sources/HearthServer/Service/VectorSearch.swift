@@ -57,7 +57,7 @@ struct VectorSearch {
     }
   }
 
-  /// What an index for the search ends with.
+  /// The last part of an index for the search.
   var index: QueryIndexDefinition.Vector { QueryIndexDefinition.Vector(path: field, dimension: vector.count) }
 
   /// The distance of a document's vector.

@@ -46,7 +46,7 @@ final class TransactionLocks: Sendable {
     state = Mutex(State(table: LockTable(maximumWriters: maximumWriters)))
   }
 
-  /// - Parameter expire: Ends transactions that are too old, called from time to time while somebody waits.
+  /// - Parameter expire: Ends transactions that are too old; called from time to time while a request waits.
   func onWait(_ expire: @escaping @Sendable () -> Void) {
     state.withLock { $0.expire = expire }
   }
@@ -239,7 +239,7 @@ final class TransactionLocks: Sendable {
     return count
   }
 
-  /// Looks from time to time for locks and waits that have become too old, as long as somebody waits.
+  /// Looks from time to time for locks and waits that have become too old, as long as a request waits.
   private func watch() {
     let isFirst = state.withLock { state in
       defer { state.isWatched = true }

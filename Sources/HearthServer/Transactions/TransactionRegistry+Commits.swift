@@ -49,9 +49,9 @@ extension TransactionRegistry {
     }
   }
 
-  /// What the commit of a transaction depends on.
+  /// The conditions for the commit of a transaction.
   struct Conditions: Sendable {
-    /// What an optimistic transaction has read: unchanged.
+    /// The reads of an optimistic transaction, which must be unchanged.
     var reads: TransactionReads?
     /// Under which a pessimistic one has locked what it has read.
     var owner: LockTable.Owner?

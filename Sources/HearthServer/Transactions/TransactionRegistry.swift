@@ -22,7 +22,7 @@ final class TransactionRegistry: Sendable {
 
   typealias Isolation = TransactionIsolation
 
-  /// How a transaction reads.
+  /// The kind of a transaction's reads.
   enum Reading: Equatable {
     case at(SnapshotVersion)
     /// The present, after it is locked.
@@ -34,7 +34,7 @@ final class TransactionRegistry: Sendable {
     /// The name under which a pessimistic one has its locks.
     var owner: LockTable.Owner
     var begin: Int64
-    /// The begin of the latest read, or the end of its wait for locks.
+    /// The start of the latest read, or the end of its wait for locks.
     var lastUse: Int64
     /// The reads that wait for locks. A transaction that others keep waiting is not idle.
     var waitCount = 0
@@ -72,7 +72,7 @@ final class TransactionRegistry: Sendable {
 
   /// A commit that ends or has ended a transaction.
   struct Ending {
-    /// Of the commit's writes: a repetition has the same.
+    /// The digest of the commit's writes: a repetition has the same.
     var digest: [UInt8]
     var progress: Progress
 
@@ -220,7 +220,7 @@ final class TransactionRegistry: Sendable {
     return expired
   }
 
-  /// Ends the transactions whose time is over, because somebody waits for locks.
+  /// Ends the transactions whose time is over, because a request waits for locks.
   private func endExpired() {
     let now = clock.elapsedMicroseconds
     unlock(state.withLock { removeAllExpired(from: &$0, now: now) })
@@ -391,7 +391,7 @@ final class TransactionRegistry: Sendable {
 
   /// Checks that the id comes from a server.
   ///
-  /// - Returns: The time of the begin in microseconds.
+  /// - Returns: The time of the start in microseconds.
   @discardableResult
   private func checkForm(of id: [UInt8]) throws(StatusError) -> Int64 {
     guard id.count == Self.idLength else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }

@@ -26,7 +26,7 @@ struct TargetTransfer {
   struct Difference {
     /// The number of documents that have come in, less that of those that have left.
     var growth: Int
-    /// Of a query with a limit.
+    /// The window of a query with a limit.
     var window: WindowDraft?
   }
 
