@@ -181,7 +181,7 @@ struct ClientTable {
 
   // MARK: Targets
 
-  /// - Parameter isWatched: True if the backend is to be asked for it; it then stays so until it is set.
+  /// - Parameter isWatched: True if the target is watched at the backend. It stays watched until the value is set again.
   func use(_ target: TargetID, by client: ClientID, isWatched: Bool) throws {
     assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(

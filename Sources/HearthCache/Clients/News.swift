@@ -38,7 +38,7 @@ package struct News {
   package var isQuestion = false
   /// True if more is known of writes in the outbox, or of refused ones.
   package var concernsOutbox = false
-  /// True if what waits is to be sent without a pause.
+  /// True if the pending writes should be retried without a pause.
   package var asksForRetry = false
   /// True if the cache is about to be deleted.
   package var mustEnd = false

@@ -20,7 +20,7 @@ enum Notice {
   case clients
   /// The online state of the holder of the lease, or the holder, has changed.
   case lease
-  /// There are other indexes, which are to be filled.
+  /// The set of indexes has changed, and the new ones must be filled.
   case indexes
   /// Damaged rows were repaired: targets in use may have lost documents.
   case repaired

@@ -25,7 +25,7 @@ package final class EndRequest: Sendable {
   /// True from the time when clients were asked until ``withdraw()``.
   package var isMade: Bool { state.withLock { $0.isMade } }
 
-  /// Returns true while somebody wants the folder.
+  /// Returns true while a process wants the folder.
   static func isOpen(in folder: String) -> Bool { LockFile.isLocked(path: path(folder)) }
 
   /// Asks the clients that have the folder now. Returns at once.
@@ -38,7 +38,8 @@ package final class EndRequest: Sendable {
       // If another one asks as well, its lock does.
       $0 = State(isMade: true, path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
     }
-    // Whoever is about to open the folder may find its log damaged, and saves what is behind the damage. Until then nobody else may write.
+    // The process that is about to open the folder may find its log damaged, and saves what follows the damage. Until then no other process
+    // may write.
     guard ClientFiles.anyIsAlive(in: folder) else { return }
     // A process that is stopped in a transaction must not hold up the caller, and no file must appear.
     var options = Database.Options(busyTimeout: .milliseconds(100))

@@ -101,7 +101,7 @@ extension SalvagedOutbox {
 
   // MARK: - Batches that were set aside before
 
-  /// Those that can be read by now go back into the queue of their user, as at each start. One without a user is never sent.
+  /// Puts batches that can be read by now back into the queue of their user, as at each start. A batch without a user is never sent.
   mutating func readSetAside(_ database: Database) {
     let select = "SELECT batch_id, user_id, \(Self.bytes), reason FROM cache_unreadable_batches"
     let isWhole = scanAround(database, select) { outbox, row in

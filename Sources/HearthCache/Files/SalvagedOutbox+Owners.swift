@@ -62,7 +62,7 @@ extension SalvagedOutbox {
     var key: [UInt8]
   }
 
-  /// From the table and from its index, each of which has all that is wanted.
+  /// Reads the users from the table and from its index. Either has all of them.
   mutating func readUsers(_ database: Database, _ path: String) {
     let (table, isTableWhole) = users(in: database, "NOT INDEXED")
     let (index, isIndexWhole) = users(in: database, "INDEXED BY sqlite_autoindex_cache_users_1")
@@ -70,7 +70,7 @@ extension SalvagedOutbox {
     // What both say is right, so what contradicts it is not.
     enter(table.intersection(index))
     enter(table.symmetricDifference(index))
-    // If both are damaged, from the pages, but for the numbers of which they say different things. A row with a sound key is never deleted.
+    // If both are damaged, the pages are read, except for numbers on which they disagree. A row with a sound key is never deleted.
     let kept = usersOfKeptRows(database)
     let missing = witnesses.values.reduce(into: kept) { $0.formUnion($1.users) }
       .subtracting(table.union(index).map(\.number))

@@ -61,7 +61,7 @@ struct SalvagedOutbox {
   var rejectedIdentities: Set<BatchIdentity> = []
   /// By their numbers in the table.
   var outcomes: [Int64: OutcomeRow] = [:]
-  /// What the oldest batches of documents were made for, by the row of their user.
+  /// The base documents of the oldest batches, by the row of their user.
   var bases: [UserRow: [DocumentKey: BaseDocument]] = [:]
   /// True if the file still says where the outbox lies.
   private(set) var hasTables = true
@@ -105,9 +105,9 @@ struct SalvagedOutbox {
   /// The number of rows that only the tables of an outbox can have.
   var foundCount: Int { batches.count + rejected.count + setAsideRowCount }
 
-  /// Reads what can be read. The file is not changed.
+  /// Reads everything that is readable. The file is not changed.
   ///
-  /// - Parameter isImmutable: True for a file without a log that nobody writes; then no files are made beside it either.
+  /// - Parameter isImmutable: True for a file without a log that no process writes; then no files are created next to it either.
   init(reading path: String, databaseID: DatabaseID, isImmutable: Bool = false) {
     self.databaseID = databaseID
     var options = Database.Options()

@@ -5,9 +5,9 @@ package import HearthStore
 extension CacheInspection {
   /// The person or the side whose documents are shown.
   package enum Viewpoint: Equatable, Sendable {
-    /// What the backend has confirmed.
+    /// The documents that the backend has confirmed.
     case backend
-    /// What a user sees: with the user's pending writes. Nil for the signed-out user.
+    /// The documents as a user sees them, with the user's pending writes. Nil for the signed-out user.
     case user(String?)
   }
 

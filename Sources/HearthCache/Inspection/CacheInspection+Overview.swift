@@ -2,7 +2,7 @@ internal import Foundation
 package import HearthModel
 internal import HearthStore
 
-/// What a cache is: its sizes, the release that wrote it, its users and the processes that have it open.
+/// An overview of a cache: its sizes, the release that wrote it, its users and the processes that have it open.
 package struct CacheOverview: Equatable, Sendable {
   package struct Component: Equatable, Sendable {
     package var name: String

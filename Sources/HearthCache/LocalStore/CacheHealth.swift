@@ -102,7 +102,7 @@ final class CacheHealth {
   /// The damage that a repair may cure; nil if the error is none, or another file is needed.
   func repairableRows(after error: any Error) -> String? {
     guard hasFile, reopening == nil, ending == nil, let damage = CacheDamage(error) else { return nil }
-    // What this release takes for damage there may be right, and readers beside this store may have read another file.
+    // Data that this release takes for damage may be valid in another release, and readers outside this store may have read another file.
     guard isOfKnownRelease(), hasFiles() else { return nil }
     guard case .rows(let reason) = damage else {
       noteDamagedFile(damage.reason)

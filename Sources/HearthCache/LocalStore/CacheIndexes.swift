@@ -38,7 +38,7 @@ package final class CacheIndexes {
     try transactions.read("Look for unfilled indexes") { try table.nextLocalFill() != nil || table.hasWork() }
   }
 
-  /// How far the indexes are filled; see ``IndexTable/fillProgress(collectionLimit:)``.
+  /// Returns how far the indexes are filled; see ``IndexTable/fillProgress(collectionLimit:)``.
   package func fillProgress() throws -> (completed: Int, total: Int?) {
     try transactions.read("Look for unfilled indexes") { try table.fillProgress() }
   }

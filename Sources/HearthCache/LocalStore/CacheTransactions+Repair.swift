@@ -3,8 +3,7 @@ internal import HearthStore
 
 /// Repairing damaged rows.
 extension CacheTransactions {
-  /// Executes one or a few transactions; when it finds damaged rows, repairs the cache and tries
-  /// it once more.
+  /// Executes one or a few transactions; if it finds damaged rows, repairs the cache and retries.
   func repairing<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()

@@ -120,9 +120,9 @@ final class CacheTransactions {
     return result ?? body()
   }
 
-  /// The begin of each outermost transaction: reads what other clients have changed.
+  /// Starts each outermost transaction: reads what other clients have changed.
   ///
-  /// - Parameter isRepair: True for the transaction that repairs what cannot be read here.
+  /// - Parameter isRepair: True for the transaction that repairs rows that cannot be read here.
   /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `StoreError` `newerSchema` if a newer
   ///   release has migrated the file.
   private func begin(needsLease: Bool, isRepair: Bool = false) throws {
@@ -143,7 +143,7 @@ final class CacheTransactions {
 
   // MARK: - Memory
 
-  /// What the parts keep in memory: values, so that a failed transaction restores those from before it.
+  /// The values that the parts keep in memory. A failed transaction restores the values from before it.
   private struct Memory {
     var user: ActiveUser.Memory
     var targets: ActiveTargets.Memory

@@ -79,7 +79,7 @@ struct ClientRepair {
     if let member, let own = member.leaseNumber, member.holdsLease { return (own, member.client, false) }
     let number = try highest("lease_number")
     if let number, let holder = try highest("lease_holder") { return (number, holder, false) }
-    // Whoever holds it finds out, and takes it again.
+    // The client that holds it finds out, and takes it again.
     return (max(number ?? 0, member?.sharing.leaseNumber ?? 0) + 1, 0, true)
   }
 

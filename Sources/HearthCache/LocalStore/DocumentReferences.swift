@@ -14,7 +14,7 @@ final class DocumentReferences {
     fileprivate var abandonedKeys: Set<DocumentKey> = []
   }
 
-  /// What belongs to the running transaction; empty between transactions.
+  /// The state of the running transaction; empty between transactions.
   private struct Step {
     var sequenceNumber: Int64?
     /// Documents that may have lost their last reference. Kept for eager garbage collection only.

@@ -13,9 +13,9 @@ struct KeptDocuments {
   private let tables: CacheTables
   private let pinned: [Query]
   private var allowance: ResultEdges.Allowance
-  /// What is known of the results after this step.
+  /// The known extents of the results after this step.
   private(set) var edges: ResultEdges
-  /// What this step has found out.
+  /// The extents that this step has found out.
   private var extents: [Query: ResultEdges.Extent] = [:]
 
   /// - Parameters:

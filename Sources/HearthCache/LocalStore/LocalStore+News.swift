@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// What other clients have changed.
+/// The changes of other clients.
 extension LocalStore {
   /// The numbers of notices that are kept; smaller in tests.
   package struct NoticeLimits: Sendable {
@@ -41,7 +41,7 @@ extension LocalStore {
   /// True if something was gathered that was not taken yet.
   package var hasNews: Bool { sharing.hasNews }
 
-  /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
+  /// True if other clients may have put batches into the outbox that ``takeNews()`` has not reported.
   package var mayMissBatches: Bool { sharing.mayMissBatches }
 
   /// One state of everything that views show.
@@ -49,7 +49,7 @@ extension LocalStore {
     /// The results of the queries, and the other documents that were asked for.
     package var documents: DocumentMap = [:]
     package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
-    /// How far the view of each target agrees with the backend, as the holder of the lease says.
+    /// The agreement of each target's view with the backend, as the holder of the lease reports it.
     package var agreements: [TargetID: TargetAgreement] = [:]
   }
 

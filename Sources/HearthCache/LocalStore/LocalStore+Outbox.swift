@@ -171,10 +171,10 @@ extension LocalStore {
     try transactions.run("Keep guards", synchronous: .full, needsLease: isShared) { try outbox.keepGuards(of: batch) }
   }
 
-  /// Puts other mutations in the place of those of a pending batch, which was made for other documents than the backend has.
+  /// Replaces the mutations of a pending batch whose base documents differ from the backend's.
   ///
-  /// The batch keeps its number, its place and its identity; it was not committed. What the batches behind it were made for is kept, and
-  /// the documents that were compared come into the cache.
+  /// The batch keeps its number, its position and its identity; it was not committed. The bases of later batches are kept, and the compared
+  /// documents come into the cache.
   ///
   /// - Returns: the documents that have changed, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, or holds another one under its number.

@@ -12,10 +12,10 @@ extension LocalStore {
     try transactions.run("Leave cache") { try sharing.leave() }
   }
 
-  /// Goes on after a while in which the others may have taken this client for dead, and its targets for unused.
+  /// Resumes after a time in which the others may have taken this client for dead, and its targets for unused.
   ///
-  /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
-  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  /// - Parameter isWatched: True for a target in use that is watched at the backend.
+  /// - Returns: The targets in use whose rows were removed, with their replacements.
   package func rejoin(isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
     guard sharing.locks != nil else { return [:] }
     return try transactions.run("Join cache") {
@@ -129,8 +129,8 @@ extension LocalStore {
 
   // MARK: - Turns with the lease
 
-  /// The client to whom the lease is to be left next: a living one with its network wanted, of another user whose outbox waits, or any if
-  /// the holder is cut off.
+  /// The client that should get the lease next: a living client with its network enabled, of another user with pending writes, or any
+  /// client if the holder is cut off.
   ///
   /// - Returns: Nil if no other client would make better use of it.
   package func nextLeaseHeir(_ turn: LeaseTurnState) throws -> ClientID? {
@@ -228,7 +228,7 @@ extension LocalStore {
     return try transactions.read("Get targets of other clients") { try sharing.targetsOfOthers() }
   }
 
-  /// How far the view of the target at the holder of the lease agrees with the backend.
+  /// Returns how far the view of the target at the holder of the lease agrees with the backend.
   package func agreement(of target: TargetID) throws -> TargetAgreement {
     guard sharing.isShared else { return .open }
     return try transactions.read("Get target state") { try sharing.agreement(of: target) }

@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthStore
 
-/// The face of the cache: what one device remembers of documents, writes and targets.
+/// The facade of the cache: the documents, writes and targets that one device stores.
 ///
 /// Every method that changes something is one transaction of the database, under the name that Google's sync-engine corpus gives it, so
 /// that tests can make any of them fail. A transaction that fails changes nothing, neither in the file nor in memory.
@@ -15,7 +15,7 @@ package import HearthStore
 ///
 /// | part | what it knows |
 /// |---|---|
-/// | `CacheOutbox` | writes that wait, their answers, refused ones; what they were made for (`WriteBases`) |
+/// | `CacheOutbox` | pending writes, their answers and their bases (`WriteBases`); refused writes |
 /// | `CacheTargets` | the rows of targets, snapshots of the backend, pins |
 /// | `CacheBundles` | loaded bundles and named queries |
 /// | `CacheIndexes` | definitions and filling |
@@ -107,7 +107,7 @@ package final class LocalStore {
     hasStarted = true
   }
 
-  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with. At
+  /// Executes a step of the start, and repeats it if rows were repaired in it: nothing is in memory yet that a repair could contradict. At
   /// a second start callers may wait for batches already.
   private func withRepairedRows(_ body: () throws -> Void) throws {
     do {
@@ -151,7 +151,7 @@ package final class LocalStore {
     set { outbox.rejectedLimits = newValue }
   }
 
-  /// The documents whose pending writes keep what they were made for.
+  /// The documents whose pending writes keep their bases.
   package var conflictRules: ConflictRules {
     get { outbox.bases.rules }
     set { outbox.bases.rules = newValue }
@@ -163,7 +163,7 @@ package final class LocalStore {
     set { indexes.areCreated = newValue }
   }
 
-  /// Notes an error that a reader beside this store has found.
+  /// Notes an error that a reader outside this store has found.
   package func noteDamage(_ error: any Error) { _ = try? transactions.repairs(after: error) }
 
   /// Another client has found damage beyond repair.

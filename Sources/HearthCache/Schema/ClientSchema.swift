@@ -48,7 +48,7 @@ enum ClientSchema {
     )
     """,
 
-    // The targets that each client uses; `is_watched` is 1 if the backend is to be asked for them.
+    // The targets that each client uses; `is_watched` is 1 if they are watched at the backend.
     """
     CREATE TABLE cache_client_targets (
       client_id INTEGER NOT NULL,

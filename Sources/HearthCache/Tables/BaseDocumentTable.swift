@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The documents that waiting writes were made for, per user, where a rule for conflicts contains them.
+/// The documents that pending writes are based on, per user, where a rule for conflicts contains them.
 ///
 /// A row exists only while the user has a pending batch for the document. A batch that was written without a rule has none, unless a later
 /// one of the document was written under a rule.
@@ -80,7 +80,7 @@ struct BaseDocumentTable {
       copyName: try row.string(at: 7))
   }
 
-  /// Stores what the first pending batch of a document is made for; a later one changes nothing.
+  /// Stores the base of the first pending batch of a document; a later batch changes nothing.
   func insertIfMissing(_ document: Document, user: UserRow) throws {
     try save(BaseDocument(document), of: document.key, user: user, "IGNORE")
   }
@@ -119,8 +119,7 @@ struct BaseDocumentTable {
       bitPattern: key.canonicalString.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
   }
 
-  /// Removes the rows that cannot be read, and those without a pending batch. A batch without them counts as made for a document that
-  /// is not known.
+  /// Removes the rows that cannot be read, and those without a pending batch. A batch without a row counts as based on an unknown document.
   ///
   /// - Returns: The number of rows that could not be read.
   func repair() throws -> Int {

@@ -153,7 +153,7 @@ struct CacheGlobals {
     try repairKeepingTime()
   }
 
-  /// What was kept at a time that the scale has not reached would never age.
+  /// Outcomes that were kept at a time ahead of the scale would never age.
   private func repairKeepingTime() throws {
     assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     let tables = ["cache_rejected_batches", "cache_write_outcomes"]

@@ -107,10 +107,10 @@ extension LocalDocuments {
     }
   }
 
-  /// Those of some documents with an overlay that replaces them of which a pending batch replaces the document.
+  /// The documents that a pending set or delete replaces, among some documents with an overlay that replaces them.
   ///
-  /// Such an overlay may also come from patches alone, made when the cache knew nothing of the document. Then it depends
-  /// on whether the document exists.
+  /// Such an overlay may also result from patches alone, written when the cache did not know the document. Then it depends on whether the
+  /// document exists.
   private func keysReplaced(by changes: [Change], owner: UserRow) throws -> Set<DocumentKey> {
     guard !changes.isEmpty else { return [] }
     var keys: [BatchID: [DocumentKey]] = [:]

@@ -70,7 +70,7 @@ struct LocalDocuments {
     for key: DocumentKey, remote: DocumentStore.Reader, local: OverlayTable.Reader
   ) throws -> Document {
     let overlay = try local.entry(for: key)
-    // Fields of which nothing remains are not read: checking them costs as much as the rest of the document.
+    // Fields that are replaced entirely are not read: checking them costs as much as the rest of the document.
     let isReplaced = overlay.map { $0.mutation.replacesDocument && $0.mutation.transforms.isEmpty } ?? false
     return try Self.overlaid(remote.document(for: key, withFields: !isReplaced), by: overlay).document
   }

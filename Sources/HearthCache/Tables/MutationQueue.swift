@@ -319,7 +319,7 @@ struct MutationQueue {
     return pending
   }
 
-  /// Those of some documents that the user has pending batches for.
+  /// Returns the documents, among some, for which the user has pending batches.
   ///
   /// Reads at most one row and does at most one look-up per key. With fewer pending batches than keys, it reads their rows
   /// and looks up what is among them.

@@ -45,7 +45,7 @@ package struct RemoteEvent: Equatable, Sendable {
   package var targetMismatches: [TargetID: TargetPurpose]
   /// Found or missing documents. Missing at version `.none` means: forget what the cache holds.
   package var documentUpdates: [DocumentKey: Document]
-  /// Those of `documentUpdates` that only a limbo resolution asked for.
+  /// The keys in `documentUpdates` that only a limbo resolution asked for.
   package var limboDocumentChanges: Set<DocumentKey>
 
   package init(
