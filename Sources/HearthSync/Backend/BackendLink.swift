@@ -172,7 +172,7 @@ extension BackendLink {
     return watchStream.send(.removeTarget(target))
   }
 
-  /// Forgets a target of which the backend knows nothing any more, or will say so.
+  /// Forgets a target that the backend no longer knows, or has been asked to remove.
   mutating func forget(_ target: TargetID, awaitingRemoval: Bool) -> [SyncAction] {
     assert(targets[target] != nil, "Target \(target) is forgotten, which is not watched.")
     targets[target] = nil
@@ -245,7 +245,7 @@ extension BackendLink {
     return (actions, .none)
   }
 
-  /// Takes everything gathered so far as one event, which is to be stored.
+  /// Takes everything gathered so far as one event for the cache.
   mutating func takeSnapshot(at version: SnapshotVersion, confirmed: ConfirmedKeys) -> RemoteEvent {
     aggregator.makeRemoteEvent(at: version, source: watchedTargets(confirmed))
   }
@@ -268,7 +268,7 @@ extension BackendLink {
     return actions
   }
 
-  /// What is known of the way to the backend.
+  /// The known state of the connection to the backend.
   enum Reach {
     /// The backend has said something on the streams that are needed. A write that it refuses for a while is such an answer.
     case reached

@@ -65,7 +65,7 @@ package enum SyncEvent: Sendable {
   case changeUser(String?)
   /// Another client of the cache may have changed something.
   case othersChanged
-  /// Somebody asks whether the writes that wait for another process are saved: they are tried again. See ``SyncEngine/heldWriteIDs``.
+  /// A caller asks whether the writes that wait for another process are saved: they are tried again. See ``SyncEngine/heldWriteIDs``.
   case saveWrites
   /// The process is about to stop for a while, without its locks.
   case suspend

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The end of a conflict, which is to be stored.
+/// The end of a conflict, not yet stored.
 struct SettledConflict {
   enum End {
     case resolved(LocalStore.ConflictOutcome)
@@ -29,11 +29,11 @@ struct SettledConflict {
   }
 }
 
-/// Conflicts between waiting writes and what others have written, where the application has set rules.
+/// Conflicts between pending writes and the writes of others, where the application has set rules.
 ///
-/// A batch with such documents is sent with the versions that it was made for as preconditions. When the backend refuses it, its documents
-/// are read, and each that has changed is resolved by its rule, perhaps by the application. The result takes the place of the batch and is
-/// sent with the new versions. Until then nothing behind it is sent.
+/// A batch with such documents is sent with its base versions as preconditions. When the backend refuses it, its documents are read, and
+/// each that has changed is resolved by its rule, perhaps by the application. The result replaces the batch and is sent with the new
+/// versions. Until then no later batch is sent.
 ///
 /// | event | none open | reading | pausing | asking | failed |
 /// |---|---|---|---|---|---|
@@ -54,7 +54,7 @@ struct Conflicts {
     case emit(SyncAction)
     /// An observer of the outbox may see a change.
     case outboxChanges
-    /// The conflict ends: this is to be stored, and the outbox goes on.
+    /// The conflict ends: the outcome must be stored, and the outbox goes on.
     case store(SettledConflict)
     /// Batches may be sent again.
     case sendOn
@@ -68,9 +68,9 @@ struct Conflicts {
   private(set) var open: OpenConflict?
   /// The one whose questions are open while another client has the lease.
   private var parked: ParkedConflict?
-  /// The batch that the backend has refused because of what it was made for.
+  /// The batch that the backend has refused because of its base versions.
   private var refused: (batchID: BatchID, error: StatusError)?
-  /// How often a batch was refused although the documents are those that it was made for.
+  /// The number of times that a batch was refused although its documents have their base versions.
   private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
   private var pauses: ExponentialBackoff
   private var lastID = 0
@@ -92,7 +92,7 @@ struct Conflicts {
   /// The conflict that the outbox waits for, as it is shown.
   var state: OutboxConflict? { (open ?? parked?.conflict)?.state }
 
-  /// True if the backend has refused the batch for what it was made for, and it was not compared since.
+  /// True if the backend has refused the batch because of its base versions, and it was not compared since.
   func isRefused(_ batchID: BatchID) -> Bool { refused?.batchID == batchID }
 
   func assertInvariants() {
@@ -145,7 +145,7 @@ struct Conflicts {
       open.mayBeCommitted = false
       return read(open, now: now)
     case .failure(let error) where [.permissionDenied, .invalidArgument].contains(error.code):
-      // These documents cannot be read, so the write cannot be sent with what it was made for.
+      // These documents cannot be read, so the write cannot be sent with its base versions.
       let refusal = isRefused(open.batch.batchID) ? refused?.error : nil
       return reject(open, refusal ?? error)
     case .failure(let error):
@@ -209,7 +209,7 @@ struct Conflicts {
 
   /// A batch was refused, and the documents do not say why.
   ///
-  /// - Returns: True if it is to be sent again: a document may have been another one for a moment. After some times the reason is another.
+  /// - Returns: True to send it again: a document may have been different for a moment. After some attempts the reason must be another.
   private mutating func mayRepeat(_ batchID: BatchID) -> Bool {
     if unexplained.batchID != batchID { unexplained = (batchID, 0) }
     unexplained.count += 1

@@ -7,7 +7,8 @@ struct HeldWrite: Sendable {
   let owner: String?
   /// The number of damaged files that have refused it.
   fileprivate(set) var damagedFileCount = 0
-  /// What the file says of it; nil if that must be looked up before it is stored, because its commit, or only the sync after it, has failed.
+  /// The fate of the write in the file. Nil if it must be looked up before the write is stored, because its commit, or only the sync after
+  /// it, has failed.
   fileprivate(set) var fate: LocalStore.WriteFate? = .unknown
 
   /// A write that meets damage in file after file is refused: it may be the write itself that no file takes.
@@ -88,7 +89,7 @@ struct HeldCalls {
     }
   }
 
-  /// The writes that are to be stored next with one commit; empty if none wait.
+  /// The writes to store next with one commit; empty if none wait.
   var nextGroup: [HeldWrite] {
     guard let first = writes.first else { return [] }
     guard singleCount == 0 else { return [first] }
@@ -135,8 +136,8 @@ struct HeldCalls {
     Set(writes.lazy.filter { $0.fate == nil }.compactMap(\.write.identity))
   }
 
-  /// Takes what the file says of the writes that were to be looked up, and removes those that are there, or were sent from there by another
-  /// client.
+  /// Takes the fates of the writes that were looked up in the file, and removes the writes that are stored there, or were sent from there
+  /// by another client.
   ///
   /// - Returns: The writes that were removed, each with its fate.
   mutating func lookedUp(_ fates: [BatchIdentity: LocalStore.WriteFate]) -> [HeldWrite] {

@@ -15,7 +15,7 @@ extension OutboxSender {
   private enum Guarded {
     /// It is sent with these preconditions.
     case ready(MutationBatch)
-    /// It waits for batches on their way that write the same documents: only their answers bring the versions that it is made for.
+    /// It waits for sent batches that write the same documents: only their answers bring its base versions.
     case waits
     /// Its documents have to be compared first.
     case conflicts(OpenConflict)

@@ -188,7 +188,7 @@ struct OutboxSender {
     reachesEndOfOutbox = false
   }
 
-  /// Another client has stored the answer to a batch. It must not be sent any more, nor once more.
+  /// Another client has stored the answer to a batch. It must not be sent, nor resent.
   mutating func answeredElsewhere(_ batchID: BatchID) {
     if stream.readyID == nil {
       batches.removeAll { $0.batchID == batchID }

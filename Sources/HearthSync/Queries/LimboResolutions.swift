@@ -58,9 +58,9 @@ struct LimboResolutions {
 
   func resolution(of target: TargetID) -> Resolution? { resolutions[target] }
 
-  /// A view changed its mind about which documents are in limbo.
+  /// The set of a view's limbo documents has changed.
   ///
-  /// - Parameter entered: In the order in which they are to be looked up.
+  /// - Parameter entered: The new ones, in the order of their look-ups.
   mutating func viewChanged(_ view: QueryID, entered: [DocumentKey], left: [DocumentKey]) -> [Action] {
     var actions: [Action] = []
     for key in entered {
@@ -79,7 +79,7 @@ struct LimboResolutions {
     return actions + fillPlaces()
   }
 
-  /// The documents of which the backend has said that they exist. Views show them as they were sent.
+  /// The documents that exist according to the backend. Views show them as they were sent.
   var foundKeys: Set<DocumentKey> {
     foundWithoutTarget.union(resolutions.values.lazy.filter(\.isFound).map(\.key))
   }

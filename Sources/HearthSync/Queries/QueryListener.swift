@@ -39,9 +39,9 @@ struct QueryListener {
 
   var listensToBackend: Bool { options.source == .default }
 
-  /// The view changed. Returns what the listener is to be shown, `nil` for nothing.
+  /// The view changed. Returns the snapshot for the listener; `nil` for none.
   ///
-  /// - Parameter isWatched: True if somebody asks the backend for the view.
+  /// - Parameter isWatched: True if the view is watched at the backend.
   mutating func viewChanged(_ viewSnapshot: ViewSnapshot, isWatched: Bool = true) -> ViewSnapshot? {
     if options.leavesOutAcknowledgements, !isWatched, viewSnapshot.onlyEndsPendingMarks { return nil }
     let snapshot =

@@ -208,7 +208,7 @@ struct QueryRuns {
     return (Array(listens.keys) + reads.keys).sorted()
   }
 
-  // MARK: - Changes meanwhile
+  // MARK: - Changes during a run
 
   /// Takes note of documents whose local view has changed.
   mutating func note(_ changes: DocumentMap) {
@@ -232,12 +232,12 @@ struct QueryRuns {
     for id in reads.keys { reads[id]?.isOutdated = true }
   }
 
-  /// Takes note that other clients have made changes of which nothing is known.
+  /// Notes that other clients have made unknown changes.
   mutating func noteGap() {
     for id in listens.keys { listens[id]?.isOutdated = true }
   }
 
-  /// The targets that listeners wait for, and whether the backend is to be asked for them.
+  /// The targets that listeners wait for, with true for those to watch at the backend.
   var ownTargets: [TargetID: Bool] {
     listens.values.reduce(into: [:]) { targets, listen in
       let isWatched = listen.listeners.contains { $0.options.source == .default }

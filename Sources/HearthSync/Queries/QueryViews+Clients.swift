@@ -6,12 +6,12 @@ extension QueryViews {
   /// The targets that have views.
   var targets: Set<TargetID> { Set(queries.ids.compactMap { queries[$0]?.targetID }) }
 
-  /// The targets that have views and are to be asked for.
+  /// The targets that have views and must be watched.
   var watchedTargets: Set<TargetID> {
     targets.filter(isWanted)
   }
 
-  /// The targets that have listeners here, and whether the backend is to be asked for them.
+  /// The targets that have listeners here, with true for those to watch at the backend.
   var ownTargets: [TargetID: Bool] {
     queries.ids.reduce(into: [:]) { targets, id in
       guard let query = queries[id], !query.listeners.isEmpty else { return }
@@ -108,7 +108,7 @@ extension QueryViews {
   ///
   /// - Returns: The targets whose views went.
   mutating func stopResolvingLimbo() -> [TargetID] {
-    // Also those that only other clients want: the next holder keeps them, and says when they are in step no more.
+    // Includes targets that only other clients want: the next holder keeps them, and reports when they are no longer in sync.
     let wanted = watchedTargets
     resolvesLimbo = false
     limbo.removeAll()

@@ -38,12 +38,12 @@ extension QueryViews {
     ownWriteWaits.noteGap()
   }
 
-  /// Finds out which documents in limbo are in dispute, and where writes of the user have left a gap in a full limit, and brings the round of
-  /// snapshots in line with that.
+  /// Finds the limbo documents that are in dispute, and the gaps that writes of the user have left in a full limit, and updates the round
+  /// of snapshots accordingly.
   ///
   /// - Parameters:
-  ///   - undecided: The views that have changed, and of which it is still to be found out whether they are answered.
-  ///   - answered: Gets the views that are not in the round and are answered now, or are no longer.
+  ///   - undecided: The views that have changed. It is still unknown whether they are answered.
+  ///   - answered: Receives the views outside the round that are answered now, or no longer.
   ///   - localDocuments: Reads the documents that may have left a gap.
   mutating func decide(
     _ undecided: [QueryID], in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,

@@ -50,7 +50,7 @@ struct QueryViews {
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
   var resolvesLimbo: Bool
-  /// The changes that are to be stored.
+  /// The changes to store.
   var reports = ViewReports()
   /// The documents that views are to show as the cache has them, and that are not read yet.
   private(set) var unreadKeys: Set<DocumentKey> = []
@@ -80,7 +80,7 @@ struct QueryViews {
   /// The documents that wait to be looked up, in order.
   var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
 
-  /// True if a view may have to run its query on the cache once more when documents change.
+  /// True if a view may have to run its query on the cache again when documents change.
   var mayReadCache: Bool {
     queries.ids.contains { id in queries[id].map { $0.query.limit != nil || $0.viewIsIncomplete } ?? false }
   }
@@ -303,7 +303,7 @@ extension QueryViews {
     queries.ids.reduce(into: []) { $0.formUnion(queries[$1]?.view.keysHeldBack(at: version) ?? []) }
   }
 
-  /// Notes documents that are to be shown as the cache has them.
+  /// Notes documents that views must show as the cache has them.
   mutating func noteUnread(_ keys: Set<DocumentKey>) {
     unreadKeys.formUnion(keys)
   }

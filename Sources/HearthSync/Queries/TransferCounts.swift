@@ -19,7 +19,7 @@ struct TransferCounts {
     var count = 0
     var reportedCount = 0
 
-    /// - Returns: True if the count is to be reported.
+    /// - Returns: True if the count must be reported.
     mutating func note(_ message: WatchResponse, _ target: TargetID?) -> Bool {
       switch message {
       case .documentChange(let change):

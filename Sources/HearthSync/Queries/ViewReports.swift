@@ -16,7 +16,7 @@ struct ViewReports {
     changes?.append(contentsOf: more)
   }
 
-  /// All views have changed. Returns what is to be stored.
+  /// Called when all views have changed. Returns the changes to store.
   mutating func end() -> [LocalViewChanges] {
     defer { changes = nil }
     return changes ?? []

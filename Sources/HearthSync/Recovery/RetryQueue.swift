@@ -120,10 +120,10 @@ enum RetryableOperation: Equatable {
 /// | end of the attempts of an event | - | timer, unless it runs |
 /// | timer | - | attempt due |
 ///
-/// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
-/// little: until something has been stored again, the next one waits for the timer, and ever longer. Otherwise a cache
-/// that can be read but not written would make the client ask the backend for the same data again and again without a
-/// pause. An operation that has waited for another process's lock would wait once more in the same event.
+/// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves little: until
+/// something has been stored again, the next one waits for the timer, and ever longer. Otherwise a cache that can be read but not written
+/// would make the client ask the backend for the same data again and again without a pause. An operation that has waited for another
+/// process's lock would wait a second time in the same event.
 struct RetryQueue {
   private var operations: [RetryableOperation] = []
   private var attemptsDue = 0
@@ -186,10 +186,10 @@ struct RetryQueue {
     return []
   }
 
-  /// True if an operation is to be tried now.
+  /// True if an attempt is due.
   var isDue: Bool { attemptsDue > 0 }
 
-  /// Takes the attempts that are due: how many times the first operation is to be tried now.
+  /// Takes the attempts that are due: the number of times to try the first operation now.
   mutating func takeDueAttempts() -> Int {
     defer { attemptsDue = 0 }
     return attemptsDue

@@ -25,7 +25,7 @@ extension CacheMembership {
       try localStore.publishRejection(of: target, error)
       return []
     } catch {
-      // The backend is asked for it once more, and then they hear of it.
+      // The backend is asked for the target again, and then they are notified.
       let message = "Other clients cannot be told that the backend has refused target \(target): \(error)"
       return [.emit(.log(.warning, message)), .retry(.followOthers, isDue: true)]
     }

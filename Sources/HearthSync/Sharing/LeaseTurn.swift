@@ -52,7 +52,7 @@ struct LeaseTurn {
     outage = Outage(began: outage?.began ?? now, lastFailure: now)
   }
 
-  /// True if the turn began with an outage: whoever had the lease before could not have reached the backend either.
+  /// True if the turn began with an outage: the former holder of the lease could not have reached the backend either.
   var beganOutOfReach: Bool { !hasConnected && outage != nil }
 
   mutating func backendIsReached() {

@@ -146,7 +146,7 @@ struct StreamConnection<Session> {
     return actions
   }
 
-  /// The stream is not wanted any more, or is to be replaced.
+  /// The stream is no longer wanted, or will be replaced.
   mutating func stop() -> [Action] {
     var actions: [Action] = []
     switch state {

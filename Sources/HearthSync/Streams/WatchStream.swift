@@ -5,7 +5,7 @@ internal import HearthModel
 /// The table of ``StreamConnection`` is its table. Only a snapshot of all targets shortens the next pause: a backend whose
 /// answers break off the stream each time, because one of them cannot be read, would be asked without any pause otherwise.
 struct WatchStream {
-  /// The watch protocol keeps nothing beside the stream itself.
+  /// The watch protocol keeps no state apart from the stream itself.
   private struct Session {}
 
   private var connection: StreamConnection<Session>

@@ -9,7 +9,7 @@ internal import HearthModel
 struct LimitGap {
   let query: Query
   let documents: DocumentSet
-  /// The documents that the backend has confirmed for the target, of which it has sent everything.
+  /// The documents that the backend has confirmed for the target. It has sent the whole target.
   let confirmedKeys: Set<DocumentKey>
 
   /// True if there is none whatever was written. Takes constant time.

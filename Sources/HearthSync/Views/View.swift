@@ -1,16 +1,15 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The result of one query as it stands: the cached documents that match, in order, with what is known about their
-/// agreement with the backend.
+/// The result of one query as it stands: the cached documents that match, in order, with their known agreement with the backend.
 ///
-/// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
-/// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
-/// limit); ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes it so and gives the snapshot.
+/// Each change takes two steps, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set of changed
+/// documents does to the result and whether the cache must be asked again (a document fell out of a full limit);
+/// ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes the change and returns the snapshot.
 ///
-/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
-/// `limboKeys` is in `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo.
-/// ``assertInvariants()`` checks those that cost little.
+/// Invariants: `documents` holds at most `query.limit` documents, and all match the query; a document in exact `limboKeys` is in
+/// `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo. ``assertInvariants()`` checks those
+/// that cost little.
 struct View {
   /// The outcome of the first step.
   struct Changes {
@@ -52,15 +51,15 @@ struct View {
   }
 
   let query: Query
-  /// Of a query for one document.
+  /// The key of a query for one document.
   private let documentKey: DocumentKey?
   private(set) var documents: DocumentSet
   /// The documents that the backend has confirmed to belong to the target.
   private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
-  /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
-  /// is to be found out about them: backend and client do not agree which documents the query has.
+  /// The limbo keys whose documents exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so a
+  /// further look-up would tell nothing new: backend and client disagree about the documents of the query.
   private var disputedKeys: Set<DocumentKey> = []
   /// True if another client, which hears from the backend, has found such documents. Which ones it does not say.
   private var isDisputedElsewhere = false
@@ -259,7 +258,7 @@ struct View {
     released.noteReverted(Set(written.keys.filter { overdue[$0] == nil && self.documents.contains($0) }))
   }
 
-  /// The documents that may show a write that has gone, although the backend is not heard of: they are to be read anew.
+  /// The documents that may show a removed write although the backend has not reported them: they must be read again.
   var overdueKeys: Set<DocumentKey> { isCurrent ? [] : released.keysReverted }
 
   private func isReleased(_ key: DocumentKey) -> Bool {

@@ -82,7 +82,7 @@ struct WatchChangeAggregator {
     var deliveringTargets = FewTargets()
   }
 
-  /// A set of targets, of which there is hardly ever more than one.
+  /// A set of targets, hardly ever more than one.
   private struct FewTargets {
     private var first: TargetID?
     private var others: [TargetID] = []
@@ -98,7 +98,7 @@ struct WatchChangeAggregator {
     }
   }
 
-  /// What the backend has said of the number of documents of a read's target since the last snapshot.
+  /// The numbers of documents of a read's target that the backend has stated since the last snapshot.
   private struct ReadFilter {
     var filter: WatchExistenceFilter
     /// The number of documents that the target has more at the backend than here.
