@@ -52,18 +52,18 @@ extension Firestore {
     try await outcome { runtime().waitForPendingWrites($0) }
   }
 
-  /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
+  /// Returns the current user's writes that are saved on this device and that the backend has not answered, oldest first.
   ///
-  /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
-  /// saved, without waiting for the backend. If another process holds the cache's file, it waits some seconds for it. Addition to the
-  /// official API.
+  /// Every write that was made before the call is durable when it returns (with a cache on disk). So it can also be used to wait until
+  /// writes are saved, without waiting for the backend. If another process holds the cache's file, it waits some seconds for it. Addition
+  /// to the official API.
   ///
-  /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
-  /// one that the backend answers meanwhile may be missing.
+  /// A long list is read in parts, so that it delays no other operation. A write that is made before the call returns is not in it, and a
+  /// write that the backend answers during the call may be missing.
   ///
-  /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in this
-  ///   process's memory, which goes on trying to save them. Once also if the cache has refused writes without a completion, which nobody has
-  ///   heard of: those are lost. Other errors of the cache's file.
+  /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in the
+  ///   memory of this process, which goes on trying to save them. Also `unavailable`, once, if the cache has refused writes without a
+  ///   completion: those are lost, and no other call reports them. Other errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }

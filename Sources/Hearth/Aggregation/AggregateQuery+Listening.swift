@@ -70,7 +70,7 @@ extension AggregateQuery {
     return listen(options, on: queue, aggregation(options, callback))
   }
 
-  /// Listens for a task, which must not depend on a queue that the application drains. The values are computed beside the client's loop.
+  /// Listens for a task, which must not depend on a queue that the application drains. The values are computed outside the client's loop.
   fileprivate func observe(
     options: SnapshotListenOptions, _ callback: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle {

@@ -82,7 +82,7 @@ public struct CacheScope: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CacheScope {
-  /// What has to be found out before the scope is known to the cache.
+  /// The scope in the cache's terms, or the query whose result must be looked up first.
   enum Resolution {
     case known(ClearingScope)
     /// The documents that this query has in the cache, and only those confirmed before the moment.

@@ -5,7 +5,7 @@ internal import HearthSync
 
 /// The outcome of ``Firestore/clearCache(_:securely:progress:)``, or how far it is.
 public struct ClearedCache: Sendable, Hashable {
-  /// Documents that were removed, with those of which the cache knew that they do not exist.
+  /// The number of removed documents, including entries for documents known not to exist.
   public let removedDocumentCount: Int
   /// Documents that stay because a write for them, of any user, waits for the backend. One that only such a write has made stays as well,
   /// and does not count: the cache holds nothing else of it.

@@ -42,7 +42,7 @@ extension Query {
   }
 }
 
-/// How far a prefetch is. See ``Query/prefetchProgress(within:countsDocuments:)``.
+/// The progress of a prefetch. See ``Query/prefetchProgress(within:countsDocuments:)``.
 public struct PrefetchProgress: Sendable, Hashable {
   /// Documents that the backend has sent so far. Where another process that shares the cache has the connection, they are not counted
   /// before the end, and stay 0.

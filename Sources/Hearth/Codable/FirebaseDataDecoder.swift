@@ -2,10 +2,10 @@ public import Foundation
 
 /// Decodes values from the output of ``FirebaseDataEncoder``.
 ///
-/// ``Firestore/Decoder`` is this decoder with the settings that suit Firestore. Here dates and data are decoded as numbers and
-/// Base64 texts unless the strategies say otherwise.
+/// ``Firestore/Decoder`` is this decoder with the settings that suit Firestore. By default this decoder reads dates as numbers and data as
+/// Base64 texts; the strategies change that.
 ///
-/// A decoder may be used from several threads as long as its properties are not changed meanwhile.
+/// Several threads may use a decoder as long as none changes its properties.
 open class FirebaseDataDecoder {
   /// The form from which `Date` is decoded.
   public enum DateDecodingStrategy {

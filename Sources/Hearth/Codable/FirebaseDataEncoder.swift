@@ -3,10 +3,10 @@ public import Foundation
 /// Encodes values into Foundation's property-list-like objects: dictionaries, arrays, `NSNumber`, `String`, `NSNull` and values that are
 /// passed through.
 ///
-/// ``Firestore/Encoder`` is this encoder with the settings that suit Firestore. Here dates are encoded as they encode
-/// themselves and data as Base64 texts unless the strategies say otherwise.
+/// ``Firestore/Encoder`` is this encoder with the settings that suit Firestore. By default this encoder writes dates as they encode
+/// themselves and data as Base64 texts; the strategies change that.
 ///
-/// An encoder may be used from several threads as long as its properties are not changed meanwhile.
+/// Several threads may use an encoder as long as none changes its properties.
 open class FirebaseDataEncoder {
   /// The form into which `Date` is encoded.
   public enum DateEncodingStrategy {

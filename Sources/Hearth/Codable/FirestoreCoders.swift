@@ -16,7 +16,7 @@ extension Firestore {
   /// ``Timestamp``, ``GeoPoint``, ``DocumentReference``, ``VectorValue`` and ``FieldValue`` are passed through, dates become timestamps
   /// and `Data` becomes bytes. An optional property that is nil is left out; ``ExplicitNull`` makes it null.
   ///
-  /// An encoder may be used from several threads as long as its properties are not changed meanwhile.
+  /// Several threads may use an encoder as long as none changes its properties.
   public final class Encoder {
     /// The form into which `Date` is encoded; the default is ``Timestamp``.
     public var dateEncodingStrategy: FirebaseDataEncoder.DateEncodingStrategy = .timestamp
@@ -64,7 +64,7 @@ extension Firestore {
   /// For documents that were read, ``DocumentSnapshot/data(as:with:decoder:)`` is faster: it decodes from the stored encoding without
   /// building a dictionary first. Both give the same values and errors.
   ///
-  /// A decoder may be used from several threads as long as its properties are not changed meanwhile.
+  /// Several threads may use a decoder as long as none changes its properties.
   public final class Decoder {
     /// The form from which `Date` is decoded; the default is ``Timestamp``.
     public var dateDecodingStrategy: FirebaseDataDecoder.DateDecodingStrategy = .timestamp

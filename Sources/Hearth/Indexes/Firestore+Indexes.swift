@@ -14,10 +14,10 @@ extension Firestore {
   ///   """)
   /// ```
   ///
-  /// The configuration replaces the one before; indexes that are in both keep their entries, all others are removed, also those that were
-  /// created automatically. Definitions and entries survive a restart. `queryScope`, `fieldOverrides` and unknown members have no effect.
-  /// Documents that are in the cache already are entered in the background; queries give correct results meanwhile. Works offline. With a
-  /// memory cache nothing happens and the call succeeds.
+  /// The configuration replaces the one before. Indexes in both keep their entries; all others are removed, including automatic ones.
+  /// Definitions and entries survive a restart. `queryScope`, `fieldOverrides` and unknown members have no effect. Documents that are
+  /// already in the cache are entered in the background; queries give correct results while that runs. Works offline. With a memory cache
+  /// nothing happens and the call succeeds.
   ///
   /// - Parameters:
   ///   - json: The text of an index file.

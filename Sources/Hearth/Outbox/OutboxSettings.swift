@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthSync
 
-/// What becomes of writes that the backend refuses. See ``FirestoreSettings/outbox``.
+/// The treatment of writes that the backend refuses. See ``FirestoreSettings/outbox``.
 public struct OutboxSettings: Sendable, Hashable {
   /// When a batch is moved out of the way that the backend will never take because of its size.
   public struct UndeliverablePolicy: Sendable, Hashable {
@@ -18,7 +18,8 @@ public struct OutboxSettings: Sendable, Hashable {
     }
   }
 
-  /// How many refused writes of each user are kept; the oldest go first. 0 keeps none, as the official SDKs do. Default: 1,000.
+  /// The number of refused writes that are kept for each user; the oldest are removed first. 0 keeps none, as the official SDKs do.
+  /// Default: 1,000.
   public var rejectedWriteLimit = 1000
 
   /// The age from which a refused write goes as soon as another one is refused. Default: 30 days.
@@ -27,8 +28,8 @@ public struct OutboxSettings: Sendable, Hashable {
   /// is set wrong for a while removes nothing. A refused write never goes for its age before this time has passed, and may be kept longer.
   public var rejectedWriteAge: Duration = .seconds(30 * 24 * 3600)
 
-  /// Default: nil; a batch that the backend answers with `resourceExhausted` is then sent again for ever, as the official SDKs do, and
-  /// everything behind it waits.
+  /// Default: nil. A batch that the backend answers with `resourceExhausted` is then retried without end, as the official SDKs do, and all
+  /// later writes wait.
   public var undeliverable: UndeliverablePolicy?
 
   /// Makes settings with all defaults.

@@ -15,7 +15,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case delete
   }
 
-  /// How far a write is on its way.
+  /// The progress of a write on its way to the backend.
   public enum State: Sendable, Hashable {
     /// It is sent when the writes before it leave room, or in a moment.
     case waiting
@@ -34,8 +34,8 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case offline(NSError?)
     /// The cache cannot be read or written at present; the log says why. It is tried again.
     case cacheFailure
-    /// The backend has other versions of these documents than the write was made for, and a ``ConflictResolver`` is at work; with its error
-    /// if it has failed. The writes behind this one wait, and those before it that were not sent yet.
+    /// The backend has other versions of these documents than the write is based on, and a ``ConflictResolver`` is at work; with its error
+    /// if it has failed. Later writes wait, and so do earlier ones that were not sent yet.
     case conflict(documentPaths: [String], error: NSError?)
   }
 
@@ -45,10 +45,10 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   public let localWriteTime: Timestamp
   /// The parts in the order of the calls.
   public let operations: [WriteOperation]
-  /// How far it is on its way.
+  /// The progress on the way to the backend.
   public let state: State
-  /// How often it was sent and the connection ended without an answer, or the backend was not able to take it. Counted over restarts
-  /// of the program.
+  /// The number of failed attempts: the connection ended before an answer, or the backend was unavailable. Counted across restarts of the
+  /// program.
   public let failedAttempts: Int
   /// The error of the last of those attempts.
   public let lastError: NSError?

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HearthModel
 
-/// The write calls of a document, each of which returns a ``WriteReceipt`` at once. See ``DocumentReference/withReceipt``.
+/// The write calls of a document. Each returns a ``WriteReceipt`` at once. See ``DocumentReference/withReceipt``.
 ///
-/// Data and programming errors are those of the calls without a receipt.
+/// Data and programming errors are the same as for the calls without a receipt.
 public struct DocumentReceiptWrites: Sendable {
   let document: DocumentReference
 
@@ -51,7 +51,7 @@ public struct DocumentReceiptWrites: Sendable {
   }
 }
 
-/// The write calls of a collection, each of which returns a ``WriteReceipt`` at once. See ``CollectionReference/withReceipt``.
+/// The write calls of a collection. Each returns a ``WriteReceipt`` at once. See ``CollectionReference/withReceipt``.
 public struct CollectionReceiptWrites: Sendable {
   let collection: CollectionReference
 

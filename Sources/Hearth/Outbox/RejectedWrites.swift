@@ -58,11 +58,11 @@ public struct RejectedWrites: Sendable {
     try await firestore.outcome { firestore.runtime().outbox(.discardRejected(nil), $0) }
   }
 
-  /// Writes again what was refused, as a new write at the end of the outbox: on top of what the documents have become, with the
-  /// preconditions of the first time. In the same step it leaves the list. If it is refused once more, it comes back under a new number.
+  /// Submits a refused write again, as a new write at the end of the outbox. It applies to the documents as they are now, with its original
+  /// preconditions, and leaves the list in the same step. If it is refused again, it comes back under a new number.
   ///
   /// - Returns: The receipt of the new write, at once. Its ``WriteReceipt/saved()`` throws `notFound` if no such write of the current user
-  ///   is in the list, and `dataLoss` if the cache was damaged and opened anew before and the write could not be found in it.
+  ///   is in the list, and `dataLoss` if the cache was damaged and reopened before, and the write could not be found in it.
   @discardableResult
   public func resubmit(_ id: RejectedWrite.ID) -> WriteReceipt {
     firestore.writeWithReceipt([], resubmitting: id)

@@ -75,7 +75,7 @@ public struct WriteReceipt: Sendable, Identifiable {
     }
   }
 
-  /// How far the write has come.
+  /// The progress of the write.
   public enum State: Sendable {
     /// It is not durable yet.
     case unsaved
@@ -96,7 +96,7 @@ public struct WriteReceipt: Sendable, Identifiable {
     self.id = id
   }
 
-  /// How far the write has come, as far as this process knows.
+  /// The progress of the write, as known to this process.
   public var state: State {
     switch ended.result {
     case .success(let acknowledgement): .acknowledged(acknowledgement)
@@ -183,8 +183,8 @@ public struct WriteAcknowledgement: Sendable {
       self.firestore = firestore
     }
 
-    /// What the backend has computed for ``FieldValue``s, in the order of the fields' names: the new value for increments and server
-    /// timestamps, null for unions and removals of arrays. Values are as in ``DocumentSnapshot/data()``.
+    /// The values that the backend has computed for ``FieldValue``s, in the order of the fields' names: the new value for increments and
+    /// server timestamps, null for unions and removals of arrays. Values are as in ``DocumentSnapshot/data()``.
     public var transformResults: [Any] {
       let writer = UserDataWriter(firestore: firestore, behavior: .none)
       return values.map(writer.any)

@@ -143,26 +143,22 @@ public final class Filter: NSObject, Sendable {
     make(path, .arrayContains, value)
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
     make(field, .arrayContainsAny, values)
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     make(path, .arrayContainsAny, values)
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     make(field, .in, values)
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
     make(path, .in, values)
   }

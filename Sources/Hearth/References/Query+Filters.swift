@@ -84,26 +84,22 @@ extension Query {
     whereFilter(Filter.whereField(path, arrayContains: value))
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, arrayContainsAny: values))
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, arrayContainsAny: values))
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, in: values))
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, in: values))
   }

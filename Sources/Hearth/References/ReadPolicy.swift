@@ -3,13 +3,13 @@
 ///
 /// | policy | the backend answers | the backend cannot be reached, or not in time |
 /// |---|---|---|
-/// | `server(within:)` | its answer | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
-/// | `cacheFirst` | asked only if the cache has nothing useful | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
+/// | `server(within:)` | its answer | the cache's answer, even if it is incomplete; an error for an unknown document |
+/// | `cacheFirst` | asked only if the cache has nothing useful | the cache's answer, even if it is incomplete; an error for an unknown document |
 /// | `cacheElseServer` | asked only if the cache cannot answer for sure | the error `unavailable` |
 ///
-/// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend,
-/// such as `permissionDenied`, and one of the cache's file is thrown; the other source does not stand in for it. The backend is asked as with
-/// ``FirestoreSource/server``: also while a listener to the same query is open.
+/// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend, such as
+/// `permissionDenied`, or of the cache's file is thrown; there is no fallback to the other source. The backend is asked as with
+/// ``FirestoreSource/server``, even while a listener to the same query is open.
 public enum ReadPolicy: Sendable, Hashable {
   /// Asks the backend, and answers from the cache when the time is over, or as soon as it is known that the backend cannot be
   /// reached.

@@ -27,7 +27,7 @@ struct CacheClearing: Sendable {
     LoopQueues.queue(forFolder: folder).async { attempt(1, until: .now + limit) }
   }
 
-  /// The attempts after which clients that have opened the cache meanwhile are asked as well.
+  /// The attempts after which clients that have opened the cache in between are asked as well.
   private static let attemptsBetweenRequests = 25
 
   private func attempt(_ number: Int, until deadline: ContinuousClock.Instant) {

@@ -115,7 +115,7 @@ struct WriteCompletion: Sendable {
   }
 }
 
-/// What a receipt hears of its write.
+/// The callbacks through which a receipt learns about its write.
 struct ReceiptCallbacks: Sendable {
   let identity: BatchIdentity
   /// The write is durable on this device.

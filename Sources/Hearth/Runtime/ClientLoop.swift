@@ -11,9 +11,9 @@ internal import HearthSync
 /// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting, locked or failed | cannot come before start | stopped |
-/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
+/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder a last time if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
-/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then, and where the disk does not let it be opened, writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
+/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then, and where the disk does not let it be opened, writes go on waiting and others try once: running, or report the error | tries the folder a last time: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked: the folder or the file is in use, or its disk does not let it be opened | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
@@ -283,7 +283,7 @@ final class ClientLoop {
     state = .suspended(client, FolderWait(client.configuration))
   }
 
-  /// Continues after a suspension, unless another process had the folder meanwhile: then as after a wait that was given up.
+  /// Continues after a suspension. If another process had the folder in between, it continues as after a wait that was given up.
   private func resume(post: @escaping @Sendable (Message) -> Void) {
     guard case .suspended(let client, let wait) = state else { return }
     do {
@@ -473,7 +473,7 @@ final class ClientLoop {
     }
   }
 
-  /// Tries once more to open a damaged cache anew, for what is not stored.
+  /// Tries a last time to reopen a damaged cache, for writes that are not stored.
   private func openAgainAtEnd(post: @escaping @Sendable (Message) -> Void) {
     if case .reopening(let wait, let remainder, let error) = state { reopen(wait, remainder, error, post: post) }
   }

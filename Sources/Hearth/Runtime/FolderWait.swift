@@ -40,8 +40,8 @@ final class FolderWait {
     deadline = .now + configuration.folderWaitLimit
   }
 
-  /// The time for which a client keeps the folder that it has given back in vain. Two fifths of the limit: a process that asks for it all the
-  /// time, beside one that is stopped, leaves the client time to work, and one that asks later waits long enough to get it.
+  /// The time for which a client keeps the folder after it has released it in vain. Two fifths of the limit: if one process keeps asking
+  /// while another one is stopped, the client has time to work, and a process that asks later waits long enough to get the folder.
   var restAfterYielding: Duration { configuration.folderWaitLimit * 2 / 5 }
 
   /// True while operations report the known error, because the last attempt took long and was in vain.

@@ -17,11 +17,11 @@ final class RunningClient {
     case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
     /// A background reading has ended. `answer` completes its request, if that still waits.
     case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
-    /// The next page of a list of pending writes is to be read.
+    /// Time to read the next page of a list of pending writes.
     case continueListing(RequestID)
-    /// The outbox is to be read for those who observe it, or the next page of it.
+    /// Time to read the outbox for its observers, or the next page of it.
     case readOutbox
-    /// The status is to be read for those who observe it.
+    /// Time to read the status for its observers.
     case readStatus
     case timerFired(TimerKind, generation: Int)
     /// Another process that shares the cache has news.
@@ -211,7 +211,7 @@ final class RunningClient {
     wakeUps = nil
   }
 
-  /// Another process may have found the file damaged, and waits for this one to close it. Or somebody has deleted the files.
+  /// Another process may have found the file damaged and wait for this one to close it, or the files may have been deleted.
   private func lookForDamage() {
     do {
       try cache.localStore.lookForFiles()
@@ -320,7 +320,7 @@ final class RunningClient {
     finish(id, Result { try body(cache.localStore, engine.signedInUser) }, completion)
   }
 
-  /// Completes a request with a result of the cache, unless the cache was found damaged and the request is to be begun again in the next one.
+  /// Completes a request with a result of the cache, unless the cache was found damaged and the request must start again in the next one.
   func finish<Answer: Sendable>(
     _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
   ) {
@@ -485,7 +485,7 @@ final class RunningClient {
     close(failing: error)
   }
 
-  /// Ends the readings beside the loop. No other connection of this client has the cache's file open when this returns.
+  /// Ends the readings outside the loop. No other connection of this client has the cache's file open when this returns.
   func endBackgroundReadings() { backgroundQueries.closeAll() }
 
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.

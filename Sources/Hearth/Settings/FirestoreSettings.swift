@@ -70,10 +70,11 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// switches that off. A file that cannot be read is reported by every operation.
   public var trustedCertificateFiles: [String] = []
 
-  /// What becomes of writes that the backend refuses: how many are kept, and when one is moved out of the way that blocks the others.
+  /// The treatment of refused writes: how many are kept, and when a write that blocks the others is moved out of the way.
   public var outbox = OutboxSettings()
 
-  /// The documents whose waiting writes are compared with what others have written meanwhile. Default: none; the last write wins.
+  /// The documents whose pending writes are compared with writes of others, and how conflicts are resolved. Default: none; the last write
+  /// wins.
   public var conflictRules: [ConflictRule] = []
 
   private var legacyPersistenceEnabled = true

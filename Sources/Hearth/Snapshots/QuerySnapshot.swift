@@ -19,9 +19,9 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
-  /// The knowledge whether the result has every document that matches at the backend, and as of which time. Not part of equality.
+  /// Tells whether the result has every document that matches at the backend, and at what time that was true. Not part of equality.
   ///
-  /// A listener is not called because of a change of it alone.
+  /// A change of this property alone does not call a listener.
   public var completeness: QueryCompleteness { QueryCompleteness(view.completeness) }
 
   var modelDocuments: DocumentList { view.documents }

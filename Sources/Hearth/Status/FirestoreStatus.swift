@@ -3,7 +3,7 @@ public import Foundation
 /// The state of a client at one moment: what an interface shows of its connection, its outbox and its work. See ``Firestore/status()`` and
 /// ``Firestore/statuses``.
 public struct FirestoreStatus: Sendable, Hashable {
-  /// How far this device and the backend agree.
+  /// The agreement between this device and the backend.
   public enum Connection: Sendable, Hashable {
     /// Nothing is exchanged at present, for this reason.
     ///
@@ -13,8 +13,8 @@ public struct FirestoreStatus: Sendable, Hashable {
     case offline(OfflineReason, nextAttempt: Date?)
     /// On the way: the backend is being reached, owes a listener its result, or has not answered all writes.
     case connecting
-    /// The backend has confirmed the result of every active listener, the streams that are needed are open, and no write waits. A client
-    /// that has neither a listener nor a waiting write needs no connection, and is in step unless it is known to be offline.
+    /// The backend has confirmed the result of every active listener, the needed streams are open, and no write is pending. A client
+    /// without a listener and without a pending write needs no connection, and is in sync unless it is known to be offline.
     case inStep
   }
 
@@ -29,17 +29,17 @@ public struct FirestoreStatus: Sendable, Hashable {
     case cacheFailure
   }
 
-  /// How far this device and the backend agree.
+  /// The agreement between this device and the backend.
   public let connection: Connection
-  /// While the client is in step, since when that is known; otherwise the last time when it was. Device time, of this run of the program;
-  /// nil if it was not in step since then.
+  /// The time when the client was last in sync, by the device's clock: the start of the current period if it is in sync now. Nil if it has
+  /// not been in sync since the program started.
   ///
-  /// While nobody observes the status the client looks only when the backend confirms something, so the time may be earlier than it was,
-  /// never later.
+  /// While no listener observes the status, the client notes the time only when the backend confirms something. So the time may be too
+  /// early, never too late.
   public let lastInStep: Date?
   /// The number of writes of the current user that wait for the backend. See ``Outbox``.
   public let pendingWriteCount: Int
-  /// What the client does beside: empty most of the time. In a fixed order.
+  /// The client's background work: empty most of the time. In a fixed order.
   public let work: [BackgroundWork]
 
   init(connection: Connection, lastInStep: Date?, pendingWriteCount: Int, work: [BackgroundWork]) {
@@ -54,7 +54,7 @@ public struct FirestoreStatus: Sendable, Hashable {
 ///
 /// Of processes that share a cache, the one that has the connection fills indexes and collects garbage; the others do not show it.
 public struct BackgroundWork: Sendable, Hashable {
-  /// What is being done.
+  /// The kind of work.
   public enum Kind: String, Sendable, Hashable {
     /// Documents are entered into indexes. Counted in documents; both numbers are estimates, which count deleted documents as well.
     case indexFilling
@@ -64,11 +64,11 @@ public struct BackgroundWork: Sendable, Hashable {
     case bundleLoading
   }
 
-  /// What is being done.
+  /// The kind of work.
   public let kind: Kind
-  /// How much is done, in units of the kind.
+  /// The amount of work that is done, in units of the kind.
   public let completed: Int
-  /// How much there is to do in all; nil if that is not known, or not yet.
+  /// The total amount of work; nil if it is unknown, or not known yet.
   public let total: Int?
 
   /// The part that is done, from 0 to 1; nil if the total is not known.

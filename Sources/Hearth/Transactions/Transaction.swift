@@ -146,7 +146,7 @@ public final class Transaction: NSObject {
 final class TransactionUser: Sendable {
   private let first = Mutex<RequestUser?>(nil)
 
-  /// Called before a request, which is made for a certain user.
+  /// Called before a request, which always belongs to one user.
   ///
   /// - Throws: `aborted` when the first request was another user's; the next attempt is the new user's.
   func hold() throws(StatusError) {
@@ -161,8 +161,8 @@ final class TransactionUser: Sendable {
 
 /// The options of ``Firestore/runTransaction(with:block:completion:)``. Two are equal when their values are.
 public final class TransactionOptions: NSObject, NSCopying {
-  /// The number of times that the block is run at most if documents that it has read change meanwhile, 5 by default. Less than one or more
-  /// than `Int32.max` is a programming error.
+  /// The maximum number of times that the block runs if documents that it has read change before the commit; 5 by default. Less than one or
+  /// more than `Int32.max` is a programming error.
   public var maxAttempts: Int = 5 {
     didSet { requireValid { () throws(ProgrammingError) in try TransactionOptions.validate(maxAttempts) } }
   }

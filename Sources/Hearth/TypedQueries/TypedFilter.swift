@@ -28,7 +28,7 @@ public struct TypedFilter<Model: QueryableModel>: Sendable {
   /// True if any of the conditions is. Without conditions every document matches.
   public static func any(_ filters: [TypedFilter]) -> TypedFilter { composite(.or, filters) }
 
-  /// The property is equal to one of the values, of which each counts as an alternative.
+  /// The property is equal to one of the values. Each value counts as an alternative.
   public static func isIn<Value: Encodable>(_ property: KeyPath<Model, Value>, _ values: [Value]) -> TypedFilter {
     make(property, .in, values)
   }
@@ -52,14 +52,14 @@ public struct TypedFilter<Model: QueryableModel>: Sendable {
     make(property, .arrayContains, element)
   }
 
-  /// The property is an array, or a set, that contains at least one of the elements, of which each counts as an alternative.
+  /// The property is an array, or a set, that contains at least one of the elements. Each element counts as an alternative.
   public static func containsAny<Elements: Sequence>(
     _ property: KeyPath<Model, Elements>, _ elements: [Elements.Element]
   ) -> TypedFilter where Elements.Element: Encodable {
     make(property, .arrayContainsAny, elements)
   }
 
-  /// The property is an array, or a set, that contains at least one of the elements, of which each counts as an alternative.
+  /// The property is an array, or a set, that contains at least one of the elements. Each element counts as an alternative.
   public static func containsAny<Elements: Sequence>(
     _ property: KeyPath<Model, Elements?>, _ elements: [Elements.Element]
   ) -> TypedFilter where Elements.Element: Encodable {

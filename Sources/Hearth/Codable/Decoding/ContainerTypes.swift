@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A keyed container that can be made for a decoder without its type being known.
+/// A keyed container that can be created for a decoder without knowing its type.
 protocol StoredContainer<Key>: KeyedDecodingContainerProtocol {
   init(decoder: StoredDecoder)
 }
