@@ -172,7 +172,7 @@ extension Kind {
   // MARK: - Writes
 
   static let writes: [Kind] = [
-    // Requests in progress may have 32 MiB, and each is decoded beside its bytes.
+    // Requests in progress may have 32 MiB, and each takes its decoded size in addition.
     Kind("large commits at once", Budget(memoryMiB: 96)) { try await $0.commitMuchAtOnce(32) },
     Kind("batch writes at once", Budget(memoryMiB: 64)) { try await $0.batchWriteAtOnce() },
     Kind("write streams that do not read", Budget(memoryMiB: 64)) { try await $0.writeWithoutReading() },

@@ -12,7 +12,8 @@ import Testing
 struct BackPressureTests {
   private static let documentBytes = 10_000
   private static let limitBytes = 1 << 20
-  /// What may be on its way in addition: a stream's window of 256 KiB and the messages that gRPC has read ahead, with room to spare.
+  /// The bytes that may be in flight in addition: a stream's window of 256 KiB and the messages that gRPC has read ahead, with room to
+  /// spare.
   private static let buffersBytes = 1 << 20
 
   private let sent = Counter()

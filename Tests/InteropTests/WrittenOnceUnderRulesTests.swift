@@ -33,7 +33,7 @@ struct WrittenOnceUnderRulesTests {
     }
   }
 
-  /// What comes between the lost answer and the next attempt.
+  /// The event between the lost answer and the next attempt.
   enum Between: String, CaseIterable, CustomTestStringConvertible {
     /// The next release of the application has no rules.
     case rulesGone

@@ -13,7 +13,7 @@ final class ConflictSimulation {
   typealias Failure = Simulation.Failure
 
   struct Edit {
-    /// What it adds; empty for a deletion.
+    /// The tokens that it adds; empty for a deletion.
     var tokens: [String]
     var client: Int
 
@@ -142,7 +142,7 @@ final class ConflictSimulation {
     let deletes = try client.allPendingBatches().contains { $0.mutations.contains { $0.operation == .delete } }
     func damageFile() throws {
       let losesBases = try client.device.damage(damage, &generator)
-      // A deletion that was made for something unknown is carried out whatever is there.
+      // A deletion with an unknown base is carried out whatever is there.
       if losesBases, deletes { mayLoseTokens = true }
     }
     if damage == .unreadableBase { hasUnreadableBases = true }
@@ -200,7 +200,7 @@ final class ConflictSimulation {
   func ended(_ identity: BatchIdentity, _ error: StatusError?) {
     ledger.ended(identity, isCommitted: error == nil)
     guard let error, let edit = edits[identity] else { return }
-    // Only a deletion gives way, and an update of what another client has deleted meanwhile in its eyes.
+    // Only a deletion gives way, and an update of a document that another client has deleted in its view.
     if edit.isDeletion, error.code == .aborted || error.code == .cancelled { return }
     // An update of a document whose creation was taken back has nothing to change.
     if error.code == .cancelled || error.code == .notFound && hasWithdrawn { return forgetTokens(of: identity) }

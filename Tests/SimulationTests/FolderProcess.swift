@@ -37,7 +37,7 @@ final class FolderProcess {
     var cache: OpenedCache
     var store: LocalStore
     var engine: SyncEngine
-    /// The number of times that somebody had had the folder for itself when it was opened.
+    /// The number of times that a process had had the folder for itself when it was opened.
     var takingCount: Int
     /// The file that was opened.
     var file: FileIdentity?
@@ -57,7 +57,7 @@ final class FolderProcess {
   /// The user of the last call that was carried out.
   var appliedUser: String?
   var heldCalls: [Call] = []
-  /// What the application wants to listen to.
+  /// The queries that the application wants to listen to.
   var wanted: [Int: (query: Query, options: ListenOptions)] = [:]
   var listeners: [Int: SimulatedListener] = [:]
 

@@ -107,7 +107,7 @@ extension FolderSimulation {
     removeEndedProcesses()
   }
 
-  /// What is not at rest; nil if everything is.
+  /// The part that is not at rest; nil if everything is.
   private var difference: String? {
     if !ledger.due.isEmpty { return "writes \(ledger.due) are not at the backend" }
     for process in living {

@@ -135,7 +135,7 @@ final class FolderSimulation: RepeatableHistory {
     isInterleaving = false
   }
 
-  /// Somebody has touched the files by which processes are woken.
+  /// Wakes all processes, as by a touch of their files.
   func wakeAll() {
     for process in living { process.isWoken = true }
   }

@@ -93,7 +93,7 @@ extension SharedClient {
       lastSentBatchID = known.batchID
       return SentBatch(mutations, label: label, number: known.number)
     }
-    // A client that does not know yet that it has lost the lease may send what another has seen answered meanwhile.
+    // A client that does not know yet that it has lost the lease may send a batch whose answer another client has received in between.
     guard store.leaseNumber == world.lease.number, world.lease.holder == name else {
       if let number = world.number(of: label, mutations) {
         return SentBatch(mutations, label: label, number: number)

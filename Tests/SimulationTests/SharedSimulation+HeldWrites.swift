@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// Writes that wait in memory, because somebody else writes the file or because it is about to be replaced.
+/// Writes that wait in memory, because another process writes the file or because it is about to be replaced.
 extension SharedSimulation {
   /// Another program begins a transaction that writes the file, or ends it.
   func holdOrReleaseFile() throws {

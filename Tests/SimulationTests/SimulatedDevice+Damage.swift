@@ -15,7 +15,7 @@ extension SimulatedDevice {
 
   // MARK: - Rows
 
-  /// A column of a row gets a value of another type than the one that it is made for, or bytes that mean nothing.
+  /// Gives a column of a row a value of the wrong type, or bytes that mean nothing.
   private func damageRow() {
     looking {
       let tables = rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

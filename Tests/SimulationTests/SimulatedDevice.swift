@@ -47,7 +47,7 @@ final class SimulatedDevice {
 
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWaits: Set<RequestID> = []
-  /// Those that ended through no fault of theirs, and that the application adds anew.
+  /// Listeners that ended through no fault of theirs, and that the application adds again.
   var listenersToRepeat: [(query: Query, options: ListenOptions)] = []
   /// The answers that readers of the cache wait for.
   var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that
-/// the backend has delivered with the pending writes on top, every write counts once, and in the end everything is in step.
+/// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that the
+/// backend has delivered with the pending writes on top, every write counts once, and in the end everything is in sync.
 ///
 /// ``Seeds`` says how to run other histories, and one of them again.
 @Suite("Simulation")

@@ -12,7 +12,7 @@ final class Attack {
   private(set) var clients: [RawHTTP2Client] = []
   private(set) var callers: [CallClient] = []
   private(set) var sockets: [PlainConnection] = []
-  /// What did not come in time, or came wrong.
+  /// Answers that did not come in time, or were wrong.
   private(set) var failures: [String] = []
   private(set) var slowestAnswer = Duration.zero
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthCache
 
-/// Whether a cache is that of one client, or of clients that share it, which have more tables.
+/// The kind of a cache: of one client, or of clients that share it and have more tables.
 enum DamagedCacheKind: String, CaseIterable, CustomTestStringConvertible {
   case single, shared
 
@@ -115,7 +115,7 @@ private final class DamagedCache {
     try store.noteFailedAttempt(at: [1], .rejected)
   }
 
-  /// What two clients tell each other, of whom this one holds the lease.
+  /// Exchanges notices between two clients. This one holds the lease.
   private func fillTablesOfClients() throws {
     let (other, neighbour) = try Self.open(folder, kind)
     defer { other.close() }
@@ -209,7 +209,7 @@ private final class DamagedCache {
     return failures
   }
 
-  /// Of a shared cache less, because the tables of documents are those of a single one.
+  /// Tries less with a shared cache, because its tables of documents are those of a single client.
   private func useDocuments(_ round: Int, _ attempt: (String, () throws -> Void) -> Void) {
     for name in kind == .single ? ["rooms", "halls"] : ["halls"] {
       attempt("target") {
@@ -225,7 +225,7 @@ private final class DamagedCache {
     }
   }
 
-  /// Takes the lease, and lets another client write something, of which this one must hear.
+  /// Takes the lease, and lets another client write something that this one must learn of.
   private func share() throws {
     #expect(try store.updateClient(wantsNetwork: true, isVisible: true) != .notHeld)
     try store.publish(.online)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthCache
 
-/// A checkpoint has moved the log into the file before a process was killed. SQLite keeps the log as it is until the next commit, and puts its pages
-/// over those of the file again when it opens both.
+/// A checkpoint has copied the log into the file before a process was killed. SQLite keeps the log as it is until the next commit, and puts
+/// its pages over those of the file again when it opens both.
 @Suite("A write-ahead log that is damaged after it was moved into the file")
 struct MovedLogTests {
   private static let headerBytes = 32

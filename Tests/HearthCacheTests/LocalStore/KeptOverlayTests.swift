@@ -213,7 +213,7 @@ struct KeptOverlayTests {
     for number in 1...3 {
       try store.write(.patch(key("rooms/a"), ["n": .integer(Int64(number))], mask: mask("n")))
     }
-    // Whoever reads one of them fails.
+    // Reading one of them fails.
     try cache.database.execute("UPDATE cache_mutation_batches SET batch = X'FF'")
     try store.receive(found("rooms/a", 6, ["n": 6, "m": 6]), at: 6)
     #expect(try store.read("rooms/a").values == ["n": 3, "m": 6])

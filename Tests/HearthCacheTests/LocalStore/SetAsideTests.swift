@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthCache
 
-/// What neither can be sent nor belongs to anybody is kept where its bytes are left, and counted where they are not.
+/// Batches that cannot be sent and belong to no user are kept if their bytes are left, and counted if not.
 @Suite("Batches that are kept and not sent")
 struct SetAsideTests {
   /// Five batches: a waiting one, one that was set aside without a user, a refused one that is sound, one that is damaged, and one of a user

@@ -31,7 +31,7 @@ struct WatchedResultTests {
       WatchTargetChange(state: .noChange, resumeToken: [UInt8(time)], readTime: SnapshotVersion(microseconds: time)))
   }
 
-  /// Sends messages of which only the last is a snapshot.
+  /// Sends messages. Only the last is a snapshot.
   private func changes(_ result: inout WatchedResult, _ messages: [WatchResponse]) -> [WatchedChange]? {
     var event = WatchedResult.Event.nothing
     for message in messages { event = result.received(message) }

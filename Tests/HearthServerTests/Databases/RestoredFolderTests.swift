@@ -29,7 +29,7 @@ final class DatabaseSite {
     var log: Data?
   }
 
-  /// How a copy takes the place of the database.
+  /// The way in which a copy replaces the database.
   enum Way: CaseIterable {
     case overwrite, rename, remove
   }
@@ -107,7 +107,7 @@ final class DatabaseSite {
     return listener.token
   }
 
-  /// What a client gets that resumes.
+  /// Returns the changes that a resuming client gets.
   func resume(_ token: [UInt8]) async throws -> [String] {
     var listener = Listener(try start())
     return try await listener.add(Self.query, token: token)

@@ -13,7 +13,7 @@ import Testing
 @Suite("The encoding of stored documents", .timeLimit(.minutes(3)))
 struct StoredEncodingTests {
   private static let database = ServerFixture.database
-  /// What clients of gRPC take in one message by default.
+  /// The message size that clients of gRPC accept by default.
   private static let clientBytes = 4 << 20
 
   private static func checked(_ bytes: [UInt8]) throws -> [UInt8] {

@@ -26,7 +26,7 @@ struct ReaderTests {
 
     func open() { semaphore.signal() }
 
-    /// Waits until somebody is held back.
+    /// Waits until a reader is held back.
     func arrived() async {
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async {

@@ -7,14 +7,14 @@ import Testing
 @testable import HearthServer
 
 extension EmbeddedStorage {
-  /// What the writer would find.
+  /// The verdict of the writer.
   fileprivate func verdict(of check: ReadCheck, effort: ReadCheck.Effort) throws -> ReadCheck.Verdict {
     let start = published.withLock { $0.logStart }
     var effort = effort
     return try check.check(reader.changes, logStart: start, effort: &effort)
   }
 
-  /// Checks beside the writer, piece by piece.
+  /// Checks outside the writer, piece by piece.
   fileprivate nonisolated func checked(
     _ check: ReadCheck, effort: ReadCheck.Effort
   ) async throws -> (verdict: ReadCheck.Verdict, check: ReadCheck, pieces: Int) {
@@ -146,7 +146,7 @@ struct ReadCheckTests {
         CommitRequest(mutations: [.set(key("x/y"), [:])]), ending: .init(reads: reads))
       let taken = steps.withLock { $0 }
       #expect(taken < 3_000, "\(taken) steps in the writer")
-      // One that has to be refused is, beside the writer too.
+      // A transaction that must be refused is refused outside the writer too.
       reads.queries.append(Query(path: path("c")).with(filter: .field(field("n"), .equal, 1.value)))
       let refused = CommitRequest(mutations: [.set(key("x/z"), [:])])
       let last = reads

@@ -34,7 +34,7 @@ struct ListenSessionTests {
     #expect(Set(sent.keys) == Set((0..<count).map { key("c/d\($0)") }))
     let commits = sent.stop()
     try await session.catchUp()
-    // Each round of commits changes three documents, of which some are the same ones as in another round.
+    // Each round of commits changes three documents. Some are the same ones as in another round.
     #expect(Set(sent.keys.dropFirst(count)).count == sent.keys.count - count)
     #expect(sent.keys.count > count + commits && sent.keys.count <= count + 3 * commits)
   }

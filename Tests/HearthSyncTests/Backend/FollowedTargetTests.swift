@@ -8,7 +8,7 @@ import Testing
 struct FollowedTargetTests {
   private let halls = collection("halls")
 
-  /// Two clients, of which the second one's first target cannot be read by the first one; its second one can.
+  /// Lets two clients listen. The first client cannot read the second one's first target, but can read its second target.
   private func listen(_ a: SharedTestClient, _ b: SharedTestClient) {
     failFirstRead(a)
     b.listen(rooms)

@@ -32,7 +32,7 @@ struct BackgroundQueryScenarioTests {
     (client.snapshots[listener] ?? []).map { $0.documents.map(\.key.id) }
   }
 
-  // MARK: - What goes on meanwhile
+  // MARK: - Events during a background query
 
   @Test("a write is stored, sent, acknowledged and completed while a big query runs")
   func writeMeanwhile() throws {

@@ -324,7 +324,7 @@ struct ConflictScenarioTests {
     answer(client, try room(["x": .integer(9)], at: 8))
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
     #expect(client.takeTold() == ["write 2: ABORTED"])
-    // It was made for a document with x = 2, which never was.
+    // Its base is a document with x = 2, which never existed.
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(2)])
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))

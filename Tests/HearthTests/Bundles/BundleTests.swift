@@ -145,7 +145,7 @@ struct BundleTests {
     ] {
       let (progress, error) = await withCheckedContinuation { continuation in
         let last = LastProgress()
-        // The bytes come when somebody observes.
+        // The bytes come when an observer is there.
         let gate = DispatchSemaphore(value: 0)
         let task = db.loadBundle(WaitingStream(data, until: gate)) { progress, error in
           #expect(progress == last.value.withLock { $0 })

@@ -41,7 +41,7 @@ struct DamagedPagesTests {
       try await db.terminate()
     }
 
-    /// Listens until the backend has confirmed all documents. A listener that is told of the damage is added once more.
+    /// Listens until the backend has confirmed all documents. A listener that is told of the damage is added again.
     func synchronize(_ db: Firestore) async throws {
       for attempt in 1...2 {
         let (events, registration) = db.collection("rooms").record(includeMetadataChanges: true)

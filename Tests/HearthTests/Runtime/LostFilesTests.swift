@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hearth
 
-/// Somebody deletes or replaces the folder, or files in it, under a running process.
+/// The folder, or files in it, are deleted or replaced under a running process.
 @Suite("A cache folder that is deleted or replaced while it is used", .timeLimit(.minutes(1)))
 struct LostFilesTests {
   private let cache: SharedCache

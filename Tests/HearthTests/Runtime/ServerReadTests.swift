@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hearth
 
-/// Reads beside open listeners, with another client that writes.
+/// Reads with open listeners, and with another client that writes.
 @Suite("Reads from the server", .timeLimit(.minutes(2)))
 struct ServerReadTests {
   /// Two clients of one project; the document `users/u` exists.
