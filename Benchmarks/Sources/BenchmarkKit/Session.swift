@@ -21,7 +21,7 @@ public final class Session {
       goal: benchmark.goals[size], official: benchmark.official[size])
   }
 
-  /// Measures the operation: `repetitions` times for the median, and once more with allocations counted.
+  /// Measures the operation: `repetitions` times for the median, and one further run with allocations counted.
   ///
   /// - Parameters:
   ///   - items: how many documents, writes or events one call of `run` handles.

@@ -2,7 +2,7 @@ internal import BenchmarkKit
 internal import Foundation
 internal import Hearth
 
-/// `data(as:)` beside Foundation's `JSONDecoder` on the same content.
+/// `data(as:)` compared with Foundation's `JSONDecoder` on the same content.
 enum CodableBenchmarks {
   static let all = [
     Benchmark(

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The server beside Google's emulator, an echo service on the same gRPC stack, and SQLite alone: `scripts/bench --server`.
+/// The server compared with Google's emulator, an echo service on the same gRPC stack, and SQLite alone: `scripts/bench --server`.
 @main
 enum Main {
   static func main() async throws {
