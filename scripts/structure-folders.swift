@@ -7,7 +7,7 @@ struct FolderRule {
   let folders: [String]
   let types: Set<String>
 
-  /// What carries out calls of the server reaches a database through a session.
+  /// Code that carries out calls of the server reaches a database through a session.
   static let all = [
     FolderRule(
       module: "HearthServer", folders: ["Service", "Watch"],
