@@ -12,7 +12,7 @@ public final class AggregateField: NSObject, Sendable {
   /// The number of documents.
   public static func count() -> AggregateField { AggregateField(.count(upTo: nil)) }
 
-  /// The sum of a field's numbers: an integer as long as all of them are integers and the sum is one, else a double. Values that
+  /// The sum of a field's numbers: an integer if all of them are integers and the sum fits into an integer, otherwise a double. Values that
   /// are not numbers are skipped; the sum of nothing is 0.
   ///
   /// - Parameter field: A field's path, split at dots.
@@ -41,7 +41,7 @@ public final class AggregateField: NSObject, Sendable {
   /// A hash of operation and field.
   public override var hash: Int { operation.hashValue }
 
-  /// Such as `sum(population)`.
+  /// A text such as `sum(population)`.
   public override var description: String {
     switch operation {
     case .count: "count()"
@@ -53,11 +53,11 @@ public final class AggregateField: NSObject, Sendable {
 
 /// The place where an aggregation is computed.
 public enum AggregateSource: UInt, Sendable {
-  /// Computed by the backend, which sends no documents to the client. Pending writes do not count, and without a connection the result is
-  /// the error `unavailable`.
+  /// The backend computes the values and sends no documents to the client. Pending writes do not count, and without a connection the result
+  /// is the error `unavailable`.
   case server
-  /// Computed on the documents in the cache with local writes on top, also offline. The cache holds the documents that were read or
-  /// written before, so the result may differ from the backend's. (Not in the official SDK.)
+  /// The values are computed from the documents in the cache with local writes on top, even offline. The cache holds the documents that
+  /// were read or written before, so the result may differ from the backend's. (Not in the official SDK.)
   case cache
   /// The backend computes the values, and this device's pending writes are applied to them. If the backend cannot be reached, the values
   /// are computed from the cache; then ``AggregateQuerySnapshot/metadata`` says `isFromCache`. (Not in the official SDK.)

@@ -7,7 +7,7 @@
 /// | ``ServiceAccountCredentials`` | servers with the key file of a Google service account: full access |
 /// | ``IDTokenCredentials`` | apps with signed-in users |
 ///
-/// Apps can implement others, for example for access tokens of a metadata server:
+/// Programs can implement others, for example for access tokens of a metadata server:
 ///
 /// ```swift
 /// final class MetadataServerCredentials: FirestoreCredentials {
@@ -17,12 +17,12 @@
 /// }
 /// ```
 ///
-/// Each identity has an outbox of its own in the cache: a write is never sent with credentials of another identity than the one it was made
-/// with, also if they are used one after the other, or by several processes that share the cache. It waits until a client with its identity
-/// runs. Users are told apart by their ids, service accounts by their e-mail addresses, and an application's own credentials by their
-/// ``outboxName``.
+/// Each identity has its own outbox in the cache. A write is only sent with credentials of the identity that made it, even if identities
+/// are used one after the other, or by several processes that share the cache. It waits until a client with its identity runs. Users are
+/// distinguished by their ids, service accounts by their e-mail addresses, and custom credentials by their ``outboxName``.
 ///
-/// One object may serve several Firestore objects. Tokens are not kept by Firestore objects, and never appear in logs and errors.
+/// Several Firestore objects may share one credentials object. Firestore objects do not keep tokens, and tokens never appear in logs and
+/// errors.
 public protocol FirestoreCredentials: AnyObject, Sendable {
   /// Returns the token to send, as it follows `Bearer ` in the `authorization` header, or nil to send none.
   ///
@@ -63,7 +63,7 @@ public final class AnonymousCredentials: FirestoreCredentials {
   public func accessToken(forcingRefresh: Bool) async -> String? { nil }
 }
 
-/// Sends the token of the data's owner, who is not subject to security rules. Emulators and `hearth serve` accept it; Cloud Firestore
+/// Sends the token of an emulator's owner, who is not subject to security rules. Emulators and `hearth serve` accept it; Cloud Firestore
 /// refuses it.
 public final class EmulatorOwnerCredentials: FirestoreCredentials {
   fileprivate static let shared = EmulatorOwnerCredentials()

@@ -24,7 +24,7 @@ public struct DocumentReceiptWrites: Sendable {
 
   /// As ``DocumentReference/setData(from:encoder:completion:)``.
   ///
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteReceipt {
@@ -33,7 +33,7 @@ public struct DocumentReceiptWrites: Sendable {
 
   /// As ``DocumentReference/setData(from:merge:encoder:completion:)``.
   ///
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteReceipt {
@@ -66,7 +66,7 @@ public struct CollectionReceiptWrites: Sendable {
   /// As ``CollectionReference/addDocument(from:encoder:completion:)``.
   ///
   /// - Returns: The new document and the receipt of its write.
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> (document: DocumentReference, receipt: WriteReceipt) {
@@ -87,7 +87,7 @@ extension CollectionReference {
 extension WriteBatch {
   /// Commits the writes as ``commit(completion:)`` does. Addition to the official API.
   ///
-  /// - Returns: The receipt of the whole batch, at once. That of an empty batch is acknowledged without a commit time.
+  /// - Returns: The receipt of the whole batch, at once. The receipt of an empty batch is acknowledged without a commit time.
   public func commitWithReceipt() -> WriteReceipt {
     firestore.writeWithReceipt(takeMutations())
   }

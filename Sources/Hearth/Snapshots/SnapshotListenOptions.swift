@@ -13,7 +13,7 @@ public enum ListenSource: UInt, Sendable {
 public enum FirestoreSource: UInt, Sendable {
   /// From the backend; from the cache when the backend cannot be reached.
   case `default`
-  /// From the backend only, which is asked even while a listener to the same query is open; an error when it cannot be reached.
+  /// From the backend only, even while a listener to the same query is open; an error if the backend cannot be reached.
   case server
   /// From the cache only.
   case cache

@@ -11,8 +11,9 @@ internal import Synchronization
 
 /// One attempt at a transaction: reads from the backend, then writes that take effect together or not at all.
 ///
-/// Passed to the block of ``Firestore/runTransaction(_:completion:)`` and to be used only inside it, on any thread. All reads come before
-/// the first write. Reads do not see local writes that have not been sent. References of another Firestore object are a programming error.
+/// It is passed to the block of ``Firestore/runTransaction(_:completion:)``, and may be used only inside it, on any thread. All reads come
+/// before the first write. Reads do not see local writes that have not been sent. References of another Firestore object are a programming
+/// error.
 public final class Transaction: NSObject {
   private struct State {
     var record = TransactionRecord()

@@ -3,29 +3,28 @@ internal import HearthModel
 
 /// A condition on the properties of a model, for ``TypedQuery/where(_:)``.
 ///
-/// Comparison operators of a key path and a value make conditions, `&&` and `||` combine them:
+/// Compare a key path with a value to get a condition; `&&` and `||` combine conditions:
 ///
 /// ```swift
 /// let large = cities.where(\.population > 1_000_000 || \.name == "Oakland")
 /// let coastal = cities.where(.contains(\.tags, "coast"))
 /// ```
 ///
-/// The compiler checks that the value has the property's type. What only the query can find out, such as a property that the
-/// model's ``QueryableModel/fieldTable`` does not list, is thrown when the query is run. What the comparisons mean is in the
-/// description of ``Query``.
+/// The compiler checks that the value has the property's type. Other mistakes, such as a property that the model's
+/// ``QueryableModel/fieldTable`` does not list, are thrown when the query runs. The description of ``Query`` defines the comparisons.
 public struct TypedFilter<Model: QueryableModel>: Sendable {
   let condition: Result<Filter.Condition, NSError>
 
-  /// True if both conditions are.
+  /// True if both conditions are true.
   public static func && (a: TypedFilter, b: TypedFilter) -> TypedFilter { .all([a, b]) }
 
-  /// True if at least one of the conditions is.
+  /// True if at least one of the conditions is true.
   public static func || (a: TypedFilter, b: TypedFilter) -> TypedFilter { .any([a, b]) }
 
-  /// True if all of the conditions are. Without conditions every document matches.
+  /// True if all of the conditions are true. Without conditions every document matches.
   public static func all(_ filters: [TypedFilter]) -> TypedFilter { composite(.and, filters) }
 
-  /// True if any of the conditions is. Without conditions every document matches.
+  /// True if any of the conditions is true. Without conditions every document matches.
   public static func any(_ filters: [TypedFilter]) -> TypedFilter { composite(.or, filters) }
 
   /// The property is equal to one of the values. Each value counts as an alternative.
@@ -33,7 +32,7 @@ public struct TypedFilter<Model: QueryableModel>: Sendable {
     make(property, .in, values)
   }
 
-  /// The property is there, is not null, and is not equal to any of the values, 10 at most at the backend.
+  /// The property exists, is not null, and is not equal to any of the values. The backend accepts at most 10.
   public static func isNotIn<Value: Encodable>(_ property: KeyPath<Model, Value>, _ values: [Value]) -> TypedFilter {
     make(property, .notIn, values)
   }
