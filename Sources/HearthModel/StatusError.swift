@@ -42,7 +42,7 @@ package enum StatusCode: Int, Hashable, Sendable, CaseIterable, CustomStringConv
   }
 }
 
-/// A failure as backends report it and as users see it: a code and a message.
+/// A failure with a code and a message, as backends report it and users see it.
 package struct StatusError: Error, Hashable, Sendable, CustomStringConvertible {
   package var code: StatusCode
   package var message: String

@@ -18,7 +18,7 @@ package struct BundleMetadata: Equatable, Sendable {
   }
 }
 
-/// A query that a bundle gives a name to.
+/// A named query of a bundle.
 package struct NamedQuery: Equatable, Sendable {
   package var name: String
   package var query: Query

@@ -37,7 +37,7 @@ package struct ConflictRule: Hashable, Sendable {
   }
 }
 
-/// The rules in order; for each document the first one counts that contains it.
+/// The rules in order. For each document, the first rule that contains it counts.
 package struct ConflictRules: Hashable, Sendable {
   package var rules: [ConflictRule]
 

@@ -1,4 +1,4 @@
-/// A condition on the stored document without which a mutation is not applied.
+/// A condition on the stored document. If it does not hold, the mutation is not applied.
 package enum Precondition: Hashable, Sendable {
   /// Always holds.
   case none

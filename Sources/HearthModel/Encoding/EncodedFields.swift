@@ -1,5 +1,5 @@
-/// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the
-/// other, as they came.
+/// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the other, in their
+/// received order.
 ///
 /// Two of them are equal if they hold equal values, whatever their order and form of encoding.
 package struct EncodedFields: Sendable {
@@ -90,7 +90,7 @@ extension EncodedFields: CustomStringConvertible {
   }
 }
 
-/// The encoded fields of a document, read in place. Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from.
+/// The encoded fields of a document, read in place. It does not own its bytes and must not leave the `withUnsafeBytes` that it came from.
 package struct EncodedFieldsView {
   let message: WireReader
 

@@ -1,6 +1,6 @@
-/// A value in its wire encoding, read in place: its type and the places of its parts, without building any of them.
+/// A value in its wire encoding, read in place: its type and the offsets of its parts, without building them.
 ///
-/// Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
+/// It does not own its bytes and must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
 /// reached.
 package struct EncodedValue {
   package enum Payload {

@@ -1,6 +1,6 @@
-/// The sums and counts of several aggregations over documents that are added, and taken away again, one by one and in any order.
+/// The sums and counts of several aggregations. Documents can be added and removed one by one and in any order.
 ///
-/// The values are those of the documents that are in the totals, however they came there: see ``FieldTotal``.
+/// The values depend only on the documents that are in the totals, not on their history: see ``FieldTotal``.
 package struct AggregationTotals: Sendable {
   private let aggregations: [Aggregation]
   private var totals: [FieldTotal]

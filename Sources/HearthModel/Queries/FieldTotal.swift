@@ -83,7 +83,7 @@ struct FieldTotal: Equatable {
 }
 
 extension FieldTotal {
-  /// The replacement of some numbers of a field by others, in sums and averages that were computed elsewhere.
+  /// A replacement of some numbers of a field by others, applied to sums and averages that were computed elsewhere.
   struct Change {
     var removed: FieldTotal
     var added: FieldTotal

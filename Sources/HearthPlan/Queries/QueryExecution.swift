@@ -22,7 +22,7 @@ package struct QueryExecution: Equatable, Sendable {
     case index(IndexDefinition, bounds: [String], isOrdered: Bool)
   }
 
-  /// A part of the work, and how long it took.
+  /// A part of the work and its time.
   package struct Step: Equatable, Sendable {
     package var name: String
     package var duration: Duration
@@ -78,7 +78,7 @@ package struct QueryExecution: Equatable, Sendable {
   }
 }
 
-/// Measures the parts of an execution with a clock of the caller.
+/// Measures the parts of an execution with the caller's clock.
 package struct ExecutionTimer {
   private let clock: (() -> Duration)?
   private var last: Duration

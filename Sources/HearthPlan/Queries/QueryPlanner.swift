@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A way to the documents that may meet one of a query's alternatives, without looking at the others.
+/// An access path to the documents that may match one of a query's alternatives, without looking at other documents.
 package enum QueryAccess {
   /// The document with this key and no other.
   case document(DocumentKey)

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A part of the stored documents, by where they lie, so that several connections can share a scan.
+/// A part of the stored documents, given by a range of places, so that several connections can share a scan.
 package struct DocumentPart: Hashable, Sendable {
   /// See `Place`.
   let places: ClosedRange<Int64>

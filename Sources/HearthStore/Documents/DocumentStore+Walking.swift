@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A place in a walk through the documents of a scope: behind the last document that was handed out.
+/// A position in a walk through the documents of a scope: after the last document that was returned.
 package struct WalkPosition: Equatable, Sendable {
   fileprivate var path: String
   fileprivate var number: Int64

@@ -1,8 +1,8 @@
 package import HearthModel
 
-/// A document as it lies in the database, read in place: nothing is copied or decoded until it is asked for.
+/// A stored document, read in place: nothing is copied or decoded until it is needed.
 ///
-/// Valid only during the call that hands it over.
+/// It is valid only during the call that passes it.
 package struct StoredDocument {
   /// The columns that a statement must return, in this order.
   static let columns = headColumns + ", fields"

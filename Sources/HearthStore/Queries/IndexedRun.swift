@@ -3,9 +3,8 @@ internal import HearthPlan
 
 /// The execution of a query along indexes.
 ///
-/// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole
-/// query. Documents with pending writes are left out on this way and come from entries of their own.
-/// Documents that an index does not hold yet are scanned.
+/// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole query. Documents
+/// with pending writes are skipped there and come from entries of their own. Documents that an index does not hold yet are scanned.
 struct IndexedRun {
   private let executor: QueryExecutor
   private let query: Query

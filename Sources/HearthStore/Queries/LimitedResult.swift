@@ -14,8 +14,8 @@ struct ResultContents {
   var documentCount: Int { totals?.documentCount ?? keys?.count ?? documents.count }
 }
 
-/// Collects the documents of a result in query order and keeps no more of them than the limit needs: none for an
-/// aggregation without a limit, which is added up where the documents lie.
+/// Collects the documents of a result in query order and keeps no more than the limit needs. For an aggregation without a limit it keeps
+/// none, because documents are added up in place.
 ///
 /// Documents are gathered to twice the limit, then sorted and cut, so that adding costs O(log limit) comparisons on
 /// average. With ``ResultBounds`` their bytes are limited in the same way.

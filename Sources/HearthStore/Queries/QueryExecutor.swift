@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthPlan
 
-/// The keys that a query had at its last snapshot without documents in limbo, and that snapshot's version.
+/// The keys of a query's last snapshot without documents in limbo, and that snapshot's version.
 package struct PreviousResult: Equatable, Sendable {
   package var keys: Set<DocumentKey>
   package var limboFreeVersion: SnapshotVersion
@@ -12,7 +12,7 @@ package struct PreviousResult: Equatable, Sendable {
   }
 }
 
-/// Answers queries from the stored documents and the local mutations over them.
+/// Answers queries from the stored documents with the local mutations applied.
 package struct QueryExecutor {
   let documents: DocumentStore
   let localMutations: (any LocalMutationSource)?

@@ -1,4 +1,4 @@
-/// The bounds of what a run keeps of its result in memory.
+/// The bounds of the part of a result that a run keeps in memory.
 struct ResultBounds {
   enum Excess {
     /// The result ends with the document that exceeds the bound, in the order of the query.

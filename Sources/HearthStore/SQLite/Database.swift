@@ -6,8 +6,8 @@
 
 /// One connection to an SQLite database, in a file or in memory.
 ///
-/// A connection is confined to its owner: it is not `Sendable`, takes no locks and must be used by one thread at a time.
-/// Several connections, also of several processes, may share a file.
+/// A connection is confined to its owner: it is not `Sendable`, takes no locks and must be used by one thread at a time. Several
+/// connections may share a file, even from several processes.
 ///
 /// Every result code of SQLite is handled; a failure is a ``StoreError``. Tests can make any transaction, statement or
 /// commit fail with ``injectFailure``.
@@ -17,7 +17,7 @@ package final class Database {
     case memory
   }
 
-  /// When a commit is reported as done.
+  /// The point at which a commit counts as done.
   package enum Synchronous: String, Sendable {
     /// After it is on the disk: it survives a loss of power.
     case full = "FULL"
@@ -342,7 +342,7 @@ package final class Database {
   /// Enough for every fixed statement of all targets. Texts that are built at run time do not grow memory without bound.
   private static let idleStatementLimit = 256
 
-  /// The idle statements of one text. Its statements hold it, so that giving one back needs no search.
+  /// The idle statements with one SQL text. Its statements refer to it, so that returning a statement needs no search.
   final class IdleStatements {
     fileprivate var handles: [OpaquePointer] = []
     fileprivate let isListed: Bool

@@ -22,7 +22,7 @@ package struct FileIdentity: Equatable, Sendable {
   }
 }
 
-/// A state of a file, which is another one once the file was written.
+/// A state of a file. It differs after every write to the file.
 struct FileState: Equatable, Sendable {
   private let identity: FileIdentity
   private let size: Int64

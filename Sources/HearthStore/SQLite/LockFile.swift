@@ -10,12 +10,12 @@ internal import Synchronization
   internal import Android
 #endif
 
-/// An advisory lock on a file, which keeps other processes, and other openers in this one, out of a folder.
+/// An advisory lock on a file. It keeps other processes, and other openers in this process, out of a folder.
 ///
-/// The operating system releases it when the process ends, however it ends. The file itself stays: removing it would let
-/// two openers lock two different files.
+/// The operating system releases it when the process ends, whatever the cause. The file itself stays: removing it would let two openers
+/// lock two different files.
 package final class LockFile: Sendable {
-  /// The reason why a lock was not acquired, for a message in the words of the caller.
+  /// The reason why a lock was not acquired. The caller words the message.
   package enum Failure: Error, Equatable, Sendable {
     /// The file can neither be opened nor created; the text is that of the operating system.
     case cannotOpen(String)

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import HearthModel
 
-/// Compares the pages of a damaged log with those of its database, to find out which of them were moved there.
+/// Compares the pages of a damaged log with those of its database, to find out which pages a checkpoint has copied.
 ///
-/// A checkpoint moves the newest version of each page up to some frame, page after page in the order of their numbers.
+/// A checkpoint copies the newest version of each page up to some frame, page after page in the order of their numbers.
 ///
-/// That the database has a page of the log proves nothing by itself, nor that the checksum of a damaged frame fits with a page of the database:
-/// commits write pages that they do not change, such as the first one, and pages go back to what they were. Pages count as moved if the trace of a
-/// checkpoint is seen in all of the log.
+/// It proves nothing by itself that the database has a page of the log, or that the checksum of a damaged frame fits a page of the
+/// database: commits write pages without changing them, such as the first one, and pages return to earlier contents. Pages count as copied
+/// only if all of the log shows the trace of a checkpoint.
 final class LogComparison {
-  /// A page of the database that a frame behind the damage has, or had.
+  /// A page of the database that a frame after the damage has, or had.
   struct MovedPage {
     var page: Int
     var frame: Int
@@ -199,7 +199,7 @@ extension [LogFrames.Frame] {
   }
 }
 
-/// The pages that a checkpoint has moved in versions that are not known.
+/// The pages that a checkpoint has copied in unknown versions.
 struct MovedCover {
   private let unknown: [LogFrames.Frame]
   /// In the order of the pages, each with the last frame of its own and of those behind it.

@@ -40,7 +40,7 @@ package struct SortBudgetExceeded: Error, Equatable, Sendable {
   package var maximumBytes: Int
 }
 
-/// The part of a budget that a result has while it is being sorted. It is given back with the last reference.
+/// The part of a budget that a result has while it is being sorted. It is released with the last reference.
 final class SortShare {
   private let budget: SortBudget
   private var bytes = 0
@@ -72,7 +72,7 @@ final class SortShare {
   }
 }
 
-/// A fixed part of a budget. It is given back with the last reference.
+/// A fixed part of a budget. It is released with the last reference.
 final class SortReservation: Sendable {
   private let budget: SortBudget
   private let bytes: Int

@@ -1,8 +1,8 @@
 package import HearthModel
 
-/// The keys of a result's documents in its order, without the documents. Keys that were taken give their memory back.
+/// The keys of a result's documents in its order, without the documents. Taken keys release their memory.
 package struct SortedKeys: Sendable {
-  /// Names one after the other, each behind its length in four bytes.
+  /// Names one after the other, each preceded by its length in four bytes.
   private final class Chunk: Sendable {
     let bytes: [UInt8]
     private let reservation: SortReservation

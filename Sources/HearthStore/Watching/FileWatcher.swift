@@ -8,8 +8,8 @@
   internal import Android
 #endif
 
-/// Reports what other processes do to files, without looking again and again. A report is a hint and may get lost: an owner looks for
-/// itself at intervals, too.
+/// Reports operations of other processes on files, without polling. A report is a hint and may get lost, so an owner also looks at
+/// intervals.
 ///
 /// The operating system watches the files: with inotify on Linux (`InotifyQueue`) and with kqueue on Apple platforms (`KernelQueue`).
 package final class FileWatcher: Sendable {

@@ -4,7 +4,7 @@
 
   /// Watches files with kqueue (kqueue(2) of macOS).
   ///
-  /// A touch is a byte that is written to the beginning of the file, whose length stays 1: the opening of a file is no event here.
+  /// A touch writes one byte to the beginning of the file, whose length stays 1, because opening a file is not an event here.
   ///
   /// A process that looks at a free lock takes it for a moment, and releasing it is an event as well. So a release is reported once, until
   /// it is watched again. Otherwise processes that look because of a report would wake each other without end.
