@@ -2,10 +2,9 @@ package import HearthModel
 package import HearthPlan
 package import HearthStore
 
-/// One look at the cache outside the loop of a client, on the state that it had when the reading was made by its
-/// ``LocalStore``.
+/// One reading of the cache outside the loop of a client. It sees the state of the cache at the time when ``LocalStore`` created it.
 ///
-/// Made on the loop, used from any thread, once.
+/// It is created on the loop, and used once, from any thread.
 package final class BackgroundReading<Answer: Sendable>: Sendable {
   private let snapshot: PinnedSnapshot
   private let body: @Sendable (Database) throws -> Answer

@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// Which queries leave the loop.
+/// The limits above which a query leaves the loop.
 package struct BackgroundQueryLimits: Sendable {
   /// A query that touches no more stored documents than this runs on the loop: it takes a few milliseconds, and leaving would
   /// take about half of one.

@@ -6,7 +6,7 @@ package typealias ClientID = Int64
 
 /// The clients that share a cache, the targets that they use, and the lease.
 struct ClientTable {
-  /// The one row about all of them.
+  /// The one row about all clients.
   struct Sharing: Equatable {
     /// Rises with each holder of the lease.
     var leaseNumber: Int64

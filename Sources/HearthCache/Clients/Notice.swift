@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// A change that one client makes and that others must hear of.
+/// A change by one client that is reported to the others.
 enum Notice {
   /// The local view of a document has changed: for one user, or for all.
   case document(DocumentKey, user: MutationQueue.UserRow?)
@@ -55,7 +55,7 @@ enum Notice {
   }
 }
 
-/// The notices of a cache, numbered in the order of the transactions that made them.
+/// The notices of a cache, numbered in the order of their transactions.
 struct NoticeTable {
   let database: Database
 

@@ -2,8 +2,8 @@ internal import Foundation
 package import HearthModel
 package import HearthStore
 
-/// A cache folder that is open: its database, and the right to use it. Keep it as long as the database is used; when the
-/// last reference goes, it closes.
+/// An open cache folder: its database, and the right to use it. Keep it as long as the database is used; it closes when the last reference
+/// is released.
 package final class OpenedCache {
   package let database: Database
   /// The recovery that opening the folder needed; nil when the file was in order or new.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthStore
 
-/// The files of a cache folder, and how a damaged database is replaced so that an interruption loses nothing.
+/// The files of a cache folder. It replaces a damaged database in a way that loses nothing if it is interrupted.
 struct CacheFiles {
   let folder: String
 

@@ -1,4 +1,4 @@
-/// A damaged file was set aside, and this became of it.
+/// The result of setting a damaged file aside.
 package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   /// The reason why the file could not be used.
   package var reason: String

@@ -2,11 +2,11 @@ internal import Foundation
 internal import HearthStore
 internal import Synchronization
 
-/// A request to all clients of a cache folder to give it back, because the cache is about to be deleted, taken over or migrated.
+/// A request to all clients of a cache folder to release it, because the cache is about to be deleted, taken over or migrated.
 ///
-/// A notice tells them of it (``Notice/end``). They give the folder back for as long as the file `cache.end-request` is locked. If nobody
-/// had the folder for itself then, they continue; otherwise they end. So a request that cannot be fulfilled, because one process is
-/// stopped, ends nobody, and a process that reads the notice later does not heed it.
+/// A notice reports it to them (``Notice/end``). They release the folder as long as the file `cache.end-request` is locked. If no process
+/// had the folder for itself in that time, they continue; otherwise they end. So a request that fails because one process is stopped ends
+/// no client, and a process that reads the notice later ignores it.
 package final class EndRequest: Sendable {
   private struct State {
     var isMade = false

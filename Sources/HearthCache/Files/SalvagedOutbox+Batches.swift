@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// Pending batches: those of the queue, and those that were set aside before.
+/// The pending batches of the queue, and batches that were set aside before.
 extension SalvagedOutbox {
   /// Numbers that no use of a cache can have given to a batch are damage, and nothing is counted from them.
   static func isBatchID(_ number: Int64) -> Bool { number > 0 && number < CountedNumber.limit }

@@ -3,8 +3,9 @@ internal import HearthStore
 
 /// The owners of batches.
 ///
-/// Three places say whose a batch is: its row, the index of the queue and the list of documents. Two say which user has a number: the table of users
-/// and its index. Where one of them is damaged, the others decide; where nothing decides, a batch has no owner and is not sent.
+/// Three places name the owner of a batch: its row, the index of the queue and the list of documents. Two places name the user with a
+/// number: the table of users and its index. If one of them is damaged, the others decide. If none decides, the batch has no owner and is
+/// not sent.
 extension SalvagedOutbox {
   typealias UserRow = MutationQueue.UserRow
 

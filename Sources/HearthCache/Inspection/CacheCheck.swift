@@ -2,7 +2,7 @@ internal import Foundation
 package import HearthModel
 internal import HearthStore
 
-/// The result of a look at every page and every row of a cache.
+/// The result of checking every page and every row of a cache.
 package struct CacheCheckReport: Equatable, Sendable {
   /// Damage, in words; empty for a cache in order. At most a hundred.
   package var problems: [String] = []
@@ -40,7 +40,7 @@ package struct CacheCheckReport: Equatable, Sendable {
   }
 }
 
-/// Looks for damage in a cache, and for what a recovery would save. Changes nothing.
+/// Checks a cache for damage, and determines what a recovery would save. Changes nothing.
 package enum CacheCheck {
   package enum Step: String, Sendable {
     case pages = "Checking pages"

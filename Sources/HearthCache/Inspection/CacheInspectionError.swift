@@ -1,4 +1,4 @@
-/// The reason why a cache folder cannot be looked into, or not be changed. Nothing was changed.
+/// The reason why a cache folder cannot be inspected or changed. Nothing was changed.
 package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Nothing is at the path.
   case noFolder(String)

@@ -5,7 +5,7 @@ internal import HearthStore
 package enum CacheMaintenance {
   // MARK: - Deleting
 
-  /// The writes that a cache holds and nobody else has.
+  /// The writes that exist only in a cache.
   package struct Holdings: Equatable, Sendable {
     /// Pending batches, also those that were set aside, as far as they could be counted.
     package var pendingCount = 0

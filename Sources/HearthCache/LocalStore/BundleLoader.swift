@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthWire
 
-/// Reads a bundle as its bytes come, and hands it to the cache when it is complete.
+/// Reads a bundle as its bytes arrive, and passes it to the cache when it is complete.
 ///
 /// Until then the cache is not touched, so that a malformed bundle changes nothing. The elements read so far are kept in memory.
 package struct BundleLoader {

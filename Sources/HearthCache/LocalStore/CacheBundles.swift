@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// The bundles that were loaded, and the queries that they have given names to.
+/// The loaded bundles and their named queries.
 package final class CacheBundles {
   /// Not a collection that anybody can use: ids of this form are reserved.
   static let collection = "__bundle__"

@@ -1,8 +1,8 @@
 internal import HearthStore
 
-/// Says of the file of a cache if it can be used, must be opened anew or must be left as it is.
+/// Decides whether the file of a cache can be used, must be reopened, or must be left unchanged.
 ///
-/// Whatever a transaction has found out about the file stays when that transaction fails.
+/// Findings of a transaction about the file are kept when that transaction fails.
 final class CacheHealth {
   private let database: Database
   /// The reason to open the cache again; nil while this one can be used.

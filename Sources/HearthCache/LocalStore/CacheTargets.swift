@@ -3,7 +3,7 @@ internal import HearthStore
 
 /// The rows of targets: their documents, their resume tokens and their uses.
 ///
-/// Its methods run inside a transaction. The targets in use are known to `ActiveTargets`, which other parts look at as well.
+/// Its methods run inside a transaction. `ActiveTargets` has the targets in use; other parts read it as well.
 final class CacheTargets {
   /// The snapshot time after which a resume token is written although nothing else has changed: five minutes
   /// (firebase-ios-sdk local_store.cc, ShouldPersistTargetData).

@@ -1,10 +1,10 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Reading what other clients have changed.
+/// Reading the changes of other clients.
 ///
-/// Each outermost transaction begins with it, so everything that a transaction reads and returns is one state of the file together
-/// with the news that was gathered. What was gathered waits in memory until ``ClientSharing/takeNews()``.
+/// Each outermost transaction begins with it. So everything that a transaction reads and returns is one state of the file, consistent with
+/// the gathered news. The news waits in memory until ``ClientSharing/takeNews()``.
 extension CacheTransactions {
   func gatherNews() throws {
     guard let member = sharing.membership else { return }

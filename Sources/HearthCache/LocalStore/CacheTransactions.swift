@@ -1,11 +1,11 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Runs the named transactions of a cache, and holds what the parts of one share: the tables, the active user, the targets in use, the
-/// references to documents, the place among the clients.
+/// Runs the named transactions of a cache, and holds the state that its parts share: the tables, the active user, the targets in use, the
+/// references to documents, and the role among the clients.
 ///
-/// A transaction that fails changes nothing, neither in the file nor in memory. Each outermost one first reads what other clients have
-/// changed, and verifies the lease where only its holder may do what follows.
+/// A failed transaction changes nothing, neither in the file nor in memory. Each outermost transaction first reads the changes of other
+/// clients, and verifies the lease if only its holder may do the work.
 final class CacheTransactions {
   let tables: CacheTables
   let health: CacheHealth

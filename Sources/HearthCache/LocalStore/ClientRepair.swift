@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Repairs the tables with which clients share a cache. Nothing in them is only there.
+/// Repairs the tables with which clients share a cache. All their contents can be rebuilt.
 struct ClientRepair {
   private let sharing: ClientSharing
   private let database: Database

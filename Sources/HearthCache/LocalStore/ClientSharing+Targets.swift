@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The rows for the targets that the clients use. Its methods do nothing for the only client that a cache can have.
+/// The rows for the targets that the clients use. Its methods do nothing for a cache with a single client.
 extension ClientSharing {
   // MARK: - The uses of this client
 

@@ -1,12 +1,12 @@
 internal import HearthModel
 internal import HearthStore
 
-/// This client among those that share its cache: its row, the notices that it reads and writes, and what it knows of the lease.
+/// The part of this client in sharing its cache: its row, the notices that it reads and writes, and its knowledge of the lease.
 ///
-/// Each client has a row in the file, and one of them holds the lease: it alone has streams to the backend, and it alone may store what
-/// comes from there. Methods that read or write the tables run inside a transaction, which puts the memory back when it fails.
+/// Each client has a row in the file, and one of them holds the lease. Only the holder has streams to the backend and may store what comes
+/// from there. Methods that read or write the tables run inside a transaction. If it fails, it restores the memory.
 final class ClientSharing {
-  /// The memory of a client that shares its cache. Goes back to its former value when a transaction fails.
+  /// The memory of a client that shares its cache. Restored to its former value when a transaction fails.
   struct Membership {
     let client: ClientID
     /// The last notice that was read.

@@ -1,12 +1,12 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The references to documents, by which garbage collection decides what may go: the uses that a transaction marks, and with eager
-/// collection the documents that have lost their last reference.
+/// The references to documents that decide about garbage collection: the uses that a transaction marks, and with eager collection the
+/// documents that have lost their last reference.
 ///
-/// Its methods run inside a transaction, which puts the memory back when it fails.
+/// Its methods run inside a transaction. If it fails, it restores the memory.
 final class DocumentReferences {
-  /// Goes back to its former value when a transaction fails. Kept for eager garbage collection only.
+  /// Restored to its former value when a transaction fails. Kept for eager garbage collection only.
   struct Memory {
     fileprivate var views = ViewReferences()
     fileprivate var edges = ResultEdges()

@@ -1,14 +1,14 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Finds the documents that pinned queries show although the backend has not confirmed them for those queries: such as the user has written, or
-/// such as came with other queries.
+/// Finds the documents that pinned queries show although the backend has not confirmed them for those queries: documents that the user has
+/// written, or that came with other queries.
 ///
-/// A query with a limit shows only those that sort within its result. Where the backend's result fills the limit, its outermost document is
-/// the edge; where it does not, every match is within. Behind the edge only what the user has written is kept until the backend has sent it,
-/// because a collection may hold any number of documents there.
+/// A query with a limit shows only documents that sort within its result. If the backend's result fills the limit, its outermost document
+/// is the edge; otherwise every match is within. Beyond the edge only documents that the user has written are kept, until the backend has
+/// sent them, because a collection may hold any number of documents there.
 ///
-/// A value for one step, which may read a part of the results only (``ResultEdges``).
+/// A value for one step. A step may read only a part of the results (``ResultEdges``).
 struct KeptDocuments {
   private let tables: CacheTables
   private let pinned: [Query]

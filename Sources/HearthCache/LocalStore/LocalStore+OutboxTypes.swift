@@ -10,7 +10,7 @@ extension LocalStore {
     package var former: DocumentMap = [:]
   }
 
-  /// The user whose outbox an operation is about.
+  /// The owner of the outbox that an operation applies to.
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.
     case activeUser

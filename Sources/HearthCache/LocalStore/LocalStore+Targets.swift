@@ -2,7 +2,7 @@ package import HearthModel
 package import HearthPlan
 package import HearthStore
 
-/// Targets, snapshots of the backend and what views show.
+/// Targets, snapshots of the backend and reports of views.
 extension LocalStore {
   // MARK: - Targets
 

@@ -7,13 +7,13 @@ package import HearthStore
 /// that tests can make any of them fail. A transaction that fails changes nothing, neither in the file nor in memory.
 ///
 /// Two equations hold between transactions:
-/// * local view = remote documents + pending batches, for every user; what a batch did to a document when the user saw it first
+/// * local view = remote documents + pending batches, for every user; the effect of a batch on a document, as first shown to the user,
 ///   stays until its answer (`OverlayTable.State`);
 /// * a stored resume token is never ahead of the stored documents.
 ///
 /// A `LocalStore` is confined to its owner's loop. It composes parts that do not call each other:
 ///
-/// | part | what it knows |
+/// | part | responsible for |
 /// |---|---|
 /// | `CacheOutbox` | pending writes, their answers and their bases (`WriteBases`); refused writes |
 /// | `CacheTargets` | the rows of targets, snapshots of the backend, pins |
@@ -22,8 +22,8 @@ package import HearthStore
 /// | `CacheQueries` | reading the local view |
 /// | `ClientSharing` | the other clients, notices, the lease |
 ///
-/// Each part may read in transactions of its own. What changes the cache runs inside a transaction that is named here. The parts share what
-/// `CacheTransactions` holds for a transaction, and puts back when it fails; apart from that the database is the truth.
+/// Each part may read in transactions of its own. Changes of the cache run inside a transaction that is named here. The parts share the
+/// state that `CacheTransactions` holds for a transaction and restores when it fails. Apart from that the database is the truth.
 package final class LocalStore {
   /// The name that this cache was given when it was made. A copy of the cache has the same.
   package let cacheID: String

@@ -4,8 +4,8 @@ internal import HearthStore
 /// The documents that pending writes are based on, and their updates when earlier writes leave the outbox.
 ///
 /// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are created by batches with
-/// ``HearthModel/MutationBatch/keepsBases`` and brought up to date by every batch of their documents, because rules may come and go while
-/// writes wait. Its methods run inside a transaction.
+/// ``HearthModel/MutationBatch/keepsBases`` and updated by every batch of their documents, because rules may be added and removed while
+/// writes are pending. Its methods run inside a transaction.
 final class WriteBases {
   private let table: BaseDocumentTable
   private let queue: MutationQueue

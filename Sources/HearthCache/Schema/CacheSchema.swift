@@ -2,8 +2,8 @@ internal import HearthStore
 
 /// The tables of a cache, in the same file as those of the document store.
 ///
-/// Paths are canonical strings ("cities/SF"); users, targets and batches are numbers. A version takes two columns,
-/// seconds and nanoseconds, so that it comes back exactly as the backend sent it.
+/// Paths are canonical strings ("cities/SF"); users, targets and batches are numbers. A version takes two columns, seconds and nanoseconds,
+/// so that it is returned exactly as the backend sent it.
 enum CacheSchema {
   /// Creates the tables that are missing and migrates the others.
   ///

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The bundles that were loaded, and the queries that they gave names to.
+/// The loaded bundles and their named queries.
 struct BundleTable {
   let database: Database
   let databaseID: DatabaseID

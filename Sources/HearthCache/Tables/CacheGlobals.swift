@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The one row of counters and versions that belong to the cache as a whole.
 ///
-/// Every value is read from and written to the database where it is used, so a transaction that fails gives back the
-/// numbers it took, and another process never sees a number twice.
+/// Every value is read from the database and written to it at each use. So a failed transaction releases the numbers that it took, and
+/// another process never sees a number twice.
 struct CacheGlobals {
   let database: Database
 

@@ -3,10 +3,9 @@ internal import HearthStore
 
 /// The local view: the remote documents with the pending batches on top, in order.
 ///
-/// The overlay table holds that sum in a form that is cheap to read. It is brought up to date in the transaction that
-/// changes one of the terms: a batch appended, acknowledged or rejected, a remote document changed (for every user
-/// with pending batches for it, signed in or not). A changed remote document leaves most overlays as they are; see
-/// `LocalDocuments+RemoteChanges.swift`.
+/// The overlay table holds that sum in a form that is cheap to read. It is updated in the transaction that changes one of the terms: a
+/// batch is appended, acknowledged or rejected, or a remote document changes (for every user with pending batches for it, signed in or
+/// not). A changed remote document leaves most overlays unchanged; see `LocalDocuments+RemoteChanges.swift`.
 struct LocalDocuments {
   typealias UserRow = MutationQueue.UserRow
 
@@ -17,8 +16,8 @@ struct LocalDocuments {
   /// Overlays carry pending server timestamps as values; no transform is left that would need a time.
   static let noWriteTime = Timestamp(seconds: 0, nanoseconds: 0)
 
-  /// A document of the local view, and which of its fields differ from the remote document by pending writes
-  /// (`mask` nil: the whole document).
+  /// A document of the local view, with the fields that differ from the remote document because of pending writes (`mask` nil: the whole
+  /// document).
   struct Overlaid {
     var document: Document
     var mask: FieldMask?

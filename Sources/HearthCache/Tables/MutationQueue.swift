@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outbox: one queue of mutation batches per user, in the order in which they were written.
+/// The outbox: one queue of mutation batches per user, in the order of the writes.
 ///
 /// `UserRow` is the number of the user's row; a user without a row has never written anything.
 struct MutationQueue {

@@ -29,7 +29,7 @@ package struct RejectedBatchLimits: Equatable, Sendable {
   }
 }
 
-/// The batches that the backend has refused, per user, until the application discards them or hands them in again.
+/// The batches that the backend has refused, per user, until the application discards or resubmits them.
 struct RejectedBatchTable {
   typealias UserRow = MutationQueue.UserRow
 

@@ -104,7 +104,7 @@ package struct LocalViewChanges: Equatable, Sendable {
   }
 }
 
-/// Which documents and targets the cache gives up, and when.
+/// The kind of garbage collection: which documents and targets are removed, and when.
 package enum GarbageCollection: Equatable, Sendable {
   /// At the end of each operation: the documents it touched that no target, no view and no pending write needs.
   case eager

@@ -25,7 +25,7 @@ struct CallHead {
     }
   }
 
-  /// The reason for which a request is no call that can be carried out.
+  /// The reason why a request is not a call that can be carried out.
   enum Refusal {
     /// A request of HTTP without gRPC.
     case notGRPC

@@ -2,7 +2,7 @@ package import HearthModel
 internal import NIOCore
 package import SwiftProtobuf
 
-/// Stands between the clients and the service, for tests.
+/// Intercepts calls between the clients and the service, for tests.
 package protocol CallInterceptor: Sendable {
   /// Called before a call is carried out; throwing ends it.
   ///

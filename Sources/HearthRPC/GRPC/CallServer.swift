@@ -31,7 +31,7 @@ package final class CallServer: Sendable {
   /// The methods whose requests are a stream.
   private let streamingMethods: [String]
 
-  /// The calls that go on until the client or the server ends them.
+  /// The calls without an end of their own: the client or the server ends them.
   private struct Streams {
     var isEnding = false
     var calls: [ObjectIdentifier: ServerCall] = [:]

@@ -2,7 +2,7 @@ internal import Foundation
 package import NIOCore
 package import SwiftProtobuf
 
-/// Sends the responses of a call. Each function waits while the client takes less than it is sent, and throws when the call was ended
+/// Sends the responses of a call. Each function waits while the client reads slower than it is sent, and throws when the call was ended
 /// from outside.
 package struct ResponseWriter<Response: Message>: Sendable {
   private let call: ServerCall

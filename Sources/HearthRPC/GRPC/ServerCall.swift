@@ -2,10 +2,10 @@ internal import HearthModel
 package import NIOCore
 internal import Synchronization
 
-/// A call in progress: what its connection, on an event loop, and its task, in the pool, share.
+/// A call in progress: the state shared by its connection, on an event loop, and its task, in the pool.
 ///
-/// The task adds response bytes and takes requests; the connection takes response bytes as the client's flow control lets them go, and
-/// adds requests. What has something for the connection wakes the call's ``CallOutlet``.
+/// The task adds response bytes and takes requests. The connection takes response bytes as the client's flow control permits, and adds
+/// requests. Output for the connection wakes the call's ``CallOutlet``.
 package final class ServerCall: Sendable {
   /// An event, other than a request, that a stream waits for.
   package struct Signals: OptionSet {
@@ -298,8 +298,8 @@ extension ServerCall {
   }
 }
 
-/// The time for which the bytes of a call have waited for the client. A client that reads a little keeps it from growing only by reading
-/// all that has waited.
+/// The time for which the bytes of a call have waited for the client. Reading a part of them does not stop it; only reading all waiting
+/// bytes does.
 private struct UnreadWait {
   private(set) var since = NIODeadline.distantPast
   /// Bytes to be taken until all are that waited at ``since``.

@@ -1,6 +1,6 @@
-/// A limit of the server, by the name that its metrics have for it (docs/server.md, "Limits and metrics").
+/// A limit of the server, by its name in the metrics (docs/server.md, "Limits and metrics").
 ///
-/// Here are the limits of connections and calls. What carries out calls has further ones.
+/// These are the limits of connections and calls. The services have further limits.
 package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   package let rawValue: String
 

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The query of a request's target, taken apart into what every method takes and what is the method's own.
+/// The query of a request's target, split into the parameters of every method and the method's own.
 struct RESTParameters {
   enum Format: Sendable, Hashable {
     case json

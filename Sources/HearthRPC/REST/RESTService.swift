@@ -3,8 +3,8 @@ internal import NIOCore
 
 /// REST/JSON for the methods of a service, which are bound to paths by `google.api.http`.
 ///
-/// What it refuses by itself never reaches a method: requests of pages that may not use the server (``WebAccess``), paths that nothing is
-/// bound to, bodies in forms that it does not read.
+/// These requests are refused before they reach a method: requests of pages that may not use the server (``WebAccess``), paths without a
+/// binding, and bodies in an unsupported form.
 package struct RESTService: WebService {
   private let access: WebAccess
   private let bindings: [HTTPBinding]

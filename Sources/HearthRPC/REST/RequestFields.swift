@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// A request that is put together from the parts of an HTTP request: its body, its path and its query.
+/// A request that is assembled from the parts of an HTTP request: its body, its path and its query.
 struct RequestFields {
   private let decoding: JSONDecoding
   private let message: Int

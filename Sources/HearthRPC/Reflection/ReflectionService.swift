@@ -2,10 +2,10 @@ internal import HearthModel
 internal import NIOCore
 internal import SwiftProtobuf
 
-/// `grpc.reflection.v1.ServerReflection` and the same of `v1alpha`, with which tools such as grpcurl learn what a server offers
+/// `grpc.reflection.v1.ServerReflection` and the same of `v1alpha`, which lets tools such as grpcurl discover the services of a server
 /// (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md).
 ///
-/// The two versions have the same messages. Descriptors are handed out as their authors have encoded them.
+/// The two versions have the same messages. Descriptors are returned in their original encoding.
 package struct ReflectionService: Sendable {
   package static let names = ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"]
 
@@ -108,7 +108,7 @@ package struct ReflectionService: Sendable {
   }
 }
 
-/// Where each symbol of a ``DescriptorSet`` is declared.
+/// The declaring file of each symbol of a ``DescriptorSet``.
 struct ReflectionIndex: Sendable {
   private let set: DescriptorSet
   private var names: [String: Int] = [:]

@@ -3,13 +3,13 @@ internal import HearthModel
 
 /// Watches the backend: owns the watch stream, the targets on it, the causes that forbid the network, and the online state.
 ///
-/// It reads and writes no storage. The engine tells it what to watch, and carries out the actions that each method returns, in order. An
-/// action `onlineStateChanged` is also the sign to show the new state to the views. Batches are sent by ``OutboxSender``.
+/// It reads and writes no storage. The engine tells it what to watch, and carries out the actions that each method returns, in order. On an
+/// action `onlineStateChanged`, the engine also shows the new state to the views. Batches are sent by ``OutboxSender``.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)`` |
-/// | `online` | the network switch, and all that happens to the watch stream |
+/// | `online` | the network switch, and all events of the watch stream |
 /// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:confirmed:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
 struct BackendLink {

@@ -3,7 +3,7 @@ package import HearthModel
 
 /// An operation that the engine answers once: with ``SyncAction/answer(_:_:)`` or with ``SyncAction/requestFailed(_:_:)``.
 ///
-/// ``SyncEvent/shutdown`` and a hand-over to another engine drop the requests that still wait; the owner of the engine ends them.
+/// ``SyncEvent/shutdown`` and a hand-over to another engine drop the open requests; the owner of the engine ends them.
 package enum EngineRequest: Equatable, Sendable {
   /// Reads one document, local writes included, from the cache. Answered with a document; one about which the cache knows nothing is
   /// `unknown`.

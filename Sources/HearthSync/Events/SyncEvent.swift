@@ -27,7 +27,7 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case indexBackfill
 }
 
-/// Everything that can happen to a client, in the order in which it happened.
+/// The events of a client, in the order in which they happen.
 ///
 /// Events about a stream or timer that is no longer current are ignored, except answers on a write stream that was closed in good
 /// order, and its end.

@@ -37,7 +37,7 @@ struct SettledConflict {
 ///
 /// | event | none open | reading | pausing | asking | failed |
 /// |---|---|---|---|---|---|
-/// | a batch has to be compared | reading | reading anew | - | - | - |
+/// | a batch has to be compared | reading | reading again | - | - | - |
 /// | documents were read: rules decide | - | stored | - | - | - |
 /// | documents were read: the application decides | - | asking | - | - | - |
 /// | documents could not be read | - | pausing | - | - | - |
@@ -48,7 +48,7 @@ struct SettledConflict {
 /// | another client sends the outbox | - | none | none | parked | none |
 /// | the batch has left the outbox, or the user changes | - | none | none | none | none |
 ///
-/// A parked conflict keeps its questions open (``ParkedConflict``); it goes on when the same conflict is found again.
+/// A parked conflict keeps its questions open (``ParkedConflict``). It continues when the same conflict is found again.
 struct Conflicts {
   enum Action {
     case emit(SyncAction)

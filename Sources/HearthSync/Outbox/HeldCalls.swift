@@ -25,7 +25,7 @@ struct HeldListen: Sendable {
 /// The writes and listeners that wait in memory, because another process holds the file or because it is damaged and is about to be
 /// replaced.
 ///
-/// Writes are stored in order, as many of one user with one commit as are known to have met no damage:
+/// Writes are stored in order. One commit stores as many writes of one user as are known to have met no damage:
 ///
 /// | attempt | of a group | of one write |
 /// |---|---|---|
@@ -34,7 +34,7 @@ struct HeldListen: Sendable {
 /// | failed: the file is replaced | counted for each; all wait | counted; waits, or is given up at the limit |
 /// | failed for another reason | each of the group is tried alone | is given up |
 ///
-/// A write that met damage may be in the file all the same. Before it is stored again it is looked up (``identitiesToLookUp``).
+/// A write that met damage may be in the file nevertheless. So it is looked up before it is stored again (``identitiesToLookUp``).
 struct HeldCalls {
   /// The reason why held writes could not be stored.
   enum Failure {

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Reading the outbox, and the marks without which nothing of it is sent.
+/// Reading the outbox, and storing the marks that sending requires.
 extension OutboxSender {
   /// The result of reading the outbox as far as there is room.
   struct Filling {
@@ -11,7 +11,7 @@ extension OutboxSender {
     var failure: (any Error)?
   }
 
-  /// A batch of the outbox, on its way to the backend.
+  /// A batch of the outbox that is about to be sent.
   private enum Guarded {
     /// It is sent with these preconditions.
     case ready(MutationBatch)

@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// The calls that wait for answers to writes.
 struct WriteWaits {
-  /// The calls that wait for the answer to one batch: the write itself, and those that asked for it later.
+  /// The calls that wait for the answer to one batch: the write itself, and later requests for its outcome.
   struct Wait: Sendable {
     /// Tells the batch from another one with the same number, in a file that has taken the place of the one it was stored in.
     var identity: BatchIdentity?

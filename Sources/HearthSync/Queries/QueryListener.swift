@@ -1,16 +1,16 @@
 internal import HearthModel
 
-/// Decides which of a view's snapshots one listener gets to see.
+/// Decides which snapshots of a view one listener receives.
 ///
 /// | state | snapshot of the view | online state changes |
 /// |---|---|---|
-/// | waiting, nothing seen | raised as the first one if it says enough, else kept | kept |
-/// | waiting, snapshot kept | raised as the first one if it says enough, else kept | the kept one is raised if it now says enough |
+/// | waiting, nothing seen | raised as the first one if it is sufficient, else kept | kept |
+/// | waiting, snapshot kept | raised as the first one if it is sufficient, else kept | the kept one is raised if it is now sufficient |
 /// | raised | raised if the listener asked for this kind of change | kept |
 ///
-/// A first snapshot "says enough" when the listener wants nothing but the cache; when it agrees with the backend, has documents or a complete
-/// result is remembered; or, if the listener prefers to wait for the backend, when the backend has answered for everything in it. While the
-/// listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
+/// A first snapshot is sufficient in these cases: the listener only uses the cache; the snapshot agrees with the backend, has documents, or
+/// a complete result is remembered; or, if the listener prefers to wait for the backend, the backend has answered for everything in it.
+/// While the listener waits for a fresh answer no snapshot is sufficient. While the client is offline every snapshot is sufficient.
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The views that one client keeps for the others of its cache, and the change of roles.
+/// The views that one client keeps for the other clients of its cache, and the change of roles.
 extension QueryViews {
   /// The targets that have views.
   var targets: Set<TargetID> { Set(queries.ids.compactMap { queries[$0]?.targetID }) }

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The clients that hear from the backend about each target.
+/// The clients that receive each target from the backend.
 extension QueryViews {
   /// True if a listener wants the backend to be asked for the target.
   func isWanted(_ target: TargetID) -> Bool {

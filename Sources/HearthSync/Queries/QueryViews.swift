@@ -4,17 +4,17 @@ internal import HearthPlan
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It reads the cache that it is handed, and writes what its views show, and that a target is taken into use for another client. The engine says
-/// what has changed and carries out the actions that each method returns, in order.
+/// It reads the cache that it is passed. It writes what its views show, and the use of a target for another client. The engine reports
+/// changes and carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `queries`: a query's entry | ``activate(_:on:with:agreement:isWatched:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
-/// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
-/// | `ownWriteWaits` | what finds out whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
-/// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
+/// | `limbo` | every method that changes a view, ``limboRejected(_:)`` |
+/// | `ownWriteWaits` | the check whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
+/// | `freshReads` | ``readFreshly(_:_:)``, and every method that ends a read |
 /// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
 struct QueryViews {

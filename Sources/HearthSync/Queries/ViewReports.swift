@@ -1,6 +1,6 @@
 internal import HearthCache
 
-/// The changes that views report while they are refreshed. They are stored once, after all of them.
+/// The changes that views report while they are refreshed. They are stored once, after all views.
 struct ViewReports {
   /// Nil while no view changes.
   private var changes: [LocalViewChanges]?

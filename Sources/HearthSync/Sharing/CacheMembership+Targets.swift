@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Notices to other clients that are about targets.
+/// Notices to other clients about targets.
 extension CacheMembership {
   /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token, and stale ones
   /// are safe. That other clients need not watch it any more is stored later if it fails.

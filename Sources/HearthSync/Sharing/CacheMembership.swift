@@ -1,18 +1,18 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The part of one client in its cache, which it may share with others.
+/// The role of one client in its cache, which it may share with others.
 ///
 /// | event | secondary | primary |
 /// |---|---|---|
-/// | the lease was taken, and the views are those of all clients | primary; the watch of the primary client ends | - |
+/// | the lease was taken, and the views cover all clients | primary; the watch of the primary client ends | - |
 /// | the lease is lost or left | - | secondary |
-/// | the lease is left to another client | waits for that one to take it | - |
+/// | the lease is passed to another client | waits until that client takes it | - |
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
 ///
-/// It writes the notices to other clients and leaves the lease, in the cache that it is handed. What follows from that for the streams is an
-/// action.
+/// It writes the notices to other clients and leaves the lease, in the cache that it is passed. The consequences for the streams are
+/// actions.
 struct CacheMembership {
   enum Action: Equatable {
     case emit(SyncAction)
@@ -30,7 +30,7 @@ struct CacheMembership {
     case retry(RetryableOperation, isDue: Bool)
   }
 
-  /// Something that a client has not told the others because another process has held the file.
+  /// A notice that a client owes the others because another process has held the file.
   enum OwedNotice: CaseIterable {
     /// That its turns in vain do not count any more.
     case forgottenTurns

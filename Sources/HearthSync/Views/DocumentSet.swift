@@ -2,8 +2,8 @@ internal import HearthModel
 
 /// Documents in the order of a query, also found by key.
 ///
-/// Looking up a document takes constant time; finding its index, inserting and removing take `O(log n)` comparisons. A
-/// copy is cheap and shares what it has in common with the original.
+/// Looking up a document takes constant time; finding its index, inserting and removing take `O(log n)` comparisons. A copy is cheap and
+/// shares its unchanged parts with the original.
 struct DocumentSet: Sendable {
   private let query: Query
   private var list = DocumentList()

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// Says whether a query's result is known to have every document that the backend has for it.
+/// Tells whether a query's result is known to have every document that matches at the backend.
 package enum ResultCompleteness: Equatable, Sendable {
   /// Nothing that the backend's snapshot of this version had is missing, and later changes that the cache knows of are included. The
   /// version is `none` where another client of the cache follows the target.

@@ -1,10 +1,10 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The result of one query as it stands: the cached documents that match, in order, with their known agreement with the backend.
+/// The present result of one query: the cached documents that match, in order, with their known agreement with the backend.
 ///
-/// Each change takes two steps, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set of changed
-/// documents does to the result and whether the cache must be asked again (a document fell out of a full limit);
+/// Each change takes two steps, because the first may have to be repeated: ``computeChanges(_:after:)`` computes the effect of a set of
+/// changed documents on the result, and whether the cache must be read again (because a document fell out of a full limit);
 /// ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes the change and returns the snapshot.
 ///
 /// Invariants: `documents` holds at most `query.limit` documents, and all match the query; a document in exact `limboKeys` is in
@@ -33,7 +33,7 @@ struct View {
     var leftLimbo: [DocumentKey] = []
   }
 
-  /// The client of the cache that hears from the backend about the target.
+  /// The client of the cache that receives the target from the backend.
   enum Watcher {
     /// The backend is not asked for the target: only listeners to the cache are left. What the view shows is the cache's state, and
     /// nothing that the backend would still have to confirm is waited for.

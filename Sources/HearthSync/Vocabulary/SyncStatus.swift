@@ -16,7 +16,7 @@ package enum SyncConnection: Equatable, Sendable {
   case inStep
 }
 
-/// Work of an engine that goes on in steps, between which other events are handled.
+/// Work of an engine that proceeds in steps. Other events are handled between two steps.
 package enum SyncWork: Equatable, Sendable {
   /// Indexes are being filled, or what is left of dropped ones removed; so many steps are done since the start of the program.
   case indexFilling(steps: Int)

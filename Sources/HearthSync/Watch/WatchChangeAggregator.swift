@@ -16,9 +16,9 @@ protocol WatchTargetSource {
 
 /// Gathers the messages of one watch stream until the backend declares a consistent snapshot.
 ///
-/// Every request for a target is answered once. Messages that arrive while answers for their target are outstanding
-/// belong to an earlier listen and are ignored, as are those for targets that the client does not listen to. So a
-/// target's messages count from the moment when the last outstanding answer has come.
+/// Every request for a target is answered once. Messages that arrive while answers for their target are outstanding belong to an earlier
+/// listen and are ignored, as are those for targets that the client does not listen to. So a target's messages count from the last
+/// outstanding answer on.
 ///
 /// An aggregator lives as long as its stream.
 struct WatchChangeAggregator {

@@ -8,7 +8,7 @@ package protocol CredentialsProvider: Sendable {
   func invalidate(_ token: AccessToken?)
 }
 
-/// A bearer token. Its text never shows it, so that it cannot reach a log.
+/// A bearer token. Its description never shows it, so that it cannot reach a log.
 package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -31,7 +31,7 @@ package struct NoCredentials: CredentialsProvider {
   package func invalidate(_ token: AccessToken?) {}
 }
 
-/// Sends the token of the data's owner, who is not subject to security rules. Emulators and local servers accept it.
+/// Sends the token of an emulator's owner, who is not subject to security rules. Emulators and local servers accept it.
 package struct OwnerCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { AccessToken("owner") }
