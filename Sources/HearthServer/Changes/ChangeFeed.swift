@@ -6,8 +6,9 @@ internal import Synchronization
 ///
 /// A commit is matched once against each distinct query that is listened to (``SharedQueries``), outside the storage's queue, and only
 /// streams whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps
-/// only the version up to which it has sent, and takes the effects after it. So a slow stream, whose client does not read, blocks nothing
-/// and costs no memory: when the feed has dropped effects that it has not taken, it gets the difference from the storage's change log.
+/// only the version up to which it has sent, and takes the later effects. So a slow stream, whose client does not read, blocks nothing and
+/// costs no memory. If the feed has dropped effects before the stream took them, the stream gets the difference from the storage's change
+/// log.
 final class ChangeFeed: Sendable {
   typealias SubscriberID = SharedQueries.SubscriberID
   typealias QueryID = SharedQueries.QueryID

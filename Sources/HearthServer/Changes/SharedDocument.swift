@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// A document of a change, and its bytes in messages to clients: encoded when the first stream needs them, once for all.
+/// A document of a change, and its bytes in messages to clients. They are encoded once, when the first stream needs them.
 final class SharedDocument: Sendable {
   /// Found or missing. Only the key and the version count where the contents are not sent.
   let document: Document

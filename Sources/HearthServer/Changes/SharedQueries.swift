@@ -2,11 +2,11 @@ internal import HearthModel
 
 /// The distinct queries of a database's listen streams, and the effects of the latest commits on them.
 ///
-/// A commit is looked at once for each distinct query that it may concern (``QueryIndex``). The effects are kept until all streams have taken
-/// them, or the memory for them is used up. Streams whose targets a commit changes are marked and woken.
+/// A commit is matched once against each distinct query that it may affect (``QueryIndex``). The effects are kept until all streams have
+/// taken them, or until the memory for them is used up. Streams whose targets a commit changes are marked and woken.
 ///
-/// The result of a query with a limit depends on documents that a commit does not show. Its window is kept in memory; when it cannot be
-/// known from there, streams with this query stop at the version before until one of them has read the result again.
+/// The result of a query with a limit depends on documents that a commit does not show. Its window is kept in memory. If the window does
+/// not determine the result, streams with this query stop at the version before, until one of them has read the result again.
 struct SharedQueries {
   typealias SubscriberID = Int
   typealias QueryID = Int

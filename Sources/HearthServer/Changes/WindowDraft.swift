@@ -1,8 +1,8 @@
 internal import HearthModel
 
-/// Collects the window of a query with a limit while its result passes, in its order.
+/// Collects the window of a query with a limit while its result is sent, in its order.
 ///
-/// Not more is kept of the documents than a window may hold. If that is exceeded, they are only counted.
+/// It keeps at most the documents that a window may hold. If there are more, they are only counted.
 struct WindowDraft: Sendable {
   let query: Query
   /// The number of documents so far.
@@ -59,7 +59,7 @@ struct WindowDraft: Sendable {
   }
 }
 
-/// A window that was read again, to take the place of a known one.
+/// A window that was read again, to replace a known one.
 struct RefilledWindow: Sendable {
   var window: LimitWindow
   /// The documents that are new in it or have changed, of ``maximumContentBytes`` at most.

@@ -1,8 +1,8 @@
 internal import HearthModel
 
-/// The databases of a server, wherever they are kept: all that calls, the upkeep of the server and its metrics reach of them.
+/// The databases of a server, wherever they are stored: the interface for calls, for the upkeep of the server and for its metrics.
 ///
-/// All methods may be called at the same time from any task, and also on event loops: none blocks the thread of its caller.
+/// All methods may be called concurrently from any task, even on event loops: none blocks the thread of its caller.
 protocol Databases: AnyObject, Sendable {
   /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }

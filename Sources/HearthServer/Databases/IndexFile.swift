@@ -31,7 +31,7 @@ struct IndexFile: Sendable {
     }
   }
 
-  /// Differs when the file was written or replaced.
+  /// A stamp of the file. It changes when the file is written or replaced.
   struct Stamp: Equatable {
     var modified: Date?
     var size: Int?

@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The changes of recent commits: the source of incremental listens, of resumption and of reads in the past.
 ///
-/// Each changed document is logged as it was before the commit. The state of a document at version `v` is then the
-/// oldest entry that is younger than `v`, or the present document when there is none.
+/// The log stores each changed document in its state before the commit. So the state of a document at version `v` is the oldest entry that
+/// is younger than `v`, or the present document if there is none.
 ///
 /// Confined to its owner, like the `Database` it works on; every method that writes runs inside the owner's transaction.
 final class ChangeLog {

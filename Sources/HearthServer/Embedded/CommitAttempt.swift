@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// A request that the storage carries out, perhaps after it has waited for locks.
+/// A request that the storage carries out, possibly after waiting for locks.
 struct CommitAttempt: Sendable {
   let request: CommitRequest
   /// The pessimistic transaction that the request ends, if that has read something. Its locks do not stop its writes.
@@ -12,7 +12,7 @@ struct CommitAttempt: Sendable {
 
   enum Result: Sendable {
     case ended(Swift.Result<CommitOutcome, StatusError>)
-    /// Nothing was stored. The request has to be tried again when it is the ticket's turn.
+    /// Nothing was stored. The request must be tried again when it is the ticket's turn.
     case blocked(LockTicket)
     /// Nothing was stored. The reads of the transaction must first be checked outside the writer, see ``ReadCheck``.
     case unchecked

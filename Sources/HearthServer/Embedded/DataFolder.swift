@@ -13,11 +13,11 @@ internal import HearthStore
   internal import Android
 #endif
 
-/// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock goes with
-/// the process, however it ends.
+/// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock ends with the process, whatever
+/// the cause.
 ///
-/// Only the user that the server runs as can read it: a folder that is new, empty, or was used by a server before gets the
-/// permissions 0700, and all files have 0600.
+/// Only the server's user can read it: a new or empty folder, or one that a server has used before, gets the permissions 0700, and all
+/// files have 0600.
 final class DataFolder: Sendable {
   let path: String
   private let lock: LockFile

@@ -2,7 +2,7 @@ internal import HearthModel
 
 /// The databases of a server by their state, and the calls that wait for one.
 ///
-/// Events come in, actions go out; the caller carries them out without its lock. A database is in one of these states:
+/// Its methods take events and return actions; the caller carries these out without holding its lock. A database is in one of these states:
 ///
 /// | state | begins with | ends with |
 /// |---|---|---|
@@ -11,8 +11,8 @@ internal import HearthModel
 /// | open | ``opened(_:_:at:)``, ``settled(_:at:)`` | ``beginClosing(_:unusedSince:)``, ``shutDown()`` |
 /// | closing | ``beginClosing(_:unusedSince:)``, ``shutDown()`` | ``closed(_:)``, ``keep(_:_:at:)`` |
 ///
-/// Calls wait while their database is being opened or closed. At most one storage of a database exists at a time: nothing is opened before
-/// the one that was there has been closed or is gone.
+/// Calls wait while their database is being opened or closed. At most one storage of a database exists at a time: a new one is opened only
+/// after the former one has been closed or released.
 struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   typealias WaiterID = Int
 

@@ -2,7 +2,7 @@ internal import HearthRPC
 internal import HearthStore
 internal import Logging
 
-/// Gives space back to the system that deleted documents and removed history have left in the file.
+/// Returns the space of deleted documents and removed history in the file to the system.
 extension EmbeddedStorage {
   /// The number of pages that one step moves: some milliseconds, for which commits wait.
   private static let pagesPerStep: Int64 = 500

@@ -8,9 +8,9 @@ internal import Synchronization
 
 /// The storage in one SQLite file (or in memory): documents, change log and the answers to labelled batches.
 ///
-/// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
-/// of its own and applies whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never
-/// wait for a commit; a database in memory has one connection for everything.
+/// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`). Each still has its own commit time and applies
+/// as a whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never wait for a commit; a
+/// database in memory has one connection for everything.
 actor EmbeddedStorage: ExclusiveStorage {
   nonisolated let feed: ChangeFeed
   nonisolated let locks: TransactionLocks
@@ -89,7 +89,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     }
   }
 
-  /// A database that has moved for a commit which is not durable yet.
+  /// A database that has moved into a file for a commit that is not durable yet.
   private struct Move {
     let home: StorageHome
     /// The tables from before.
@@ -388,7 +388,7 @@ extension EmbeddedStorage {
     committedVersion = version
   }
 
-  /// A failure of the store that has to do with one request alone.
+  /// A failure of the store that concerns one request alone.
   private struct RequestFailure: Error {
     var index: Int
     var error: StoreError

@@ -1,6 +1,7 @@
 internal import HearthModel
 
-/// A storage whose commits are all made by this process. So the memory of the process knows all of them, and has the locks of transactions.
+/// A storage whose commits are all made by this process. So the process knows all of them in memory, and keeps the locks of transactions
+/// there.
 protocol ExclusiveStorage: ServerStorage {
   /// The locks of transactions. A commit waits for the transactions that have read what it changes, and reads that follow
   /// ``TransactionLocks/lock(_:_:for:)`` see every commit that did not wait for it.

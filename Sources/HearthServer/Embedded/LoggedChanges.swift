@@ -3,9 +3,9 @@ internal import HearthStore
 
 /// Reads the change log through one connection, see ``ChangeLog``.
 ///
-/// A collection's changes are one range of an index, without the former contents. Of those, only the ones that are asked for are read:
-/// the oldest of each document. The changes of one document are a chain that begins at its present version. Nothing here keeps more than one
-/// document at a time.
+/// A collection's changes are one range of an index, without the former contents. Only the needed contents are read: the oldest of each
+/// document. The changes of one document are a chain that begins at its present version. This type never keeps more than one document at a
+/// time.
 struct LoggedChanges {
   let database: Database
   let store: DocumentStore

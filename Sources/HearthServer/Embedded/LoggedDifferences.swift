@@ -13,11 +13,11 @@ extension DifferencePiece {
   }
 }
 
-/// The place in a difference behind a piece of it: what the embedded storage has in a ``DifferenceCursor``.
+/// The position in a difference after a piece of it: the embedded storage's content of a ``DifferenceCursor``.
 enum DifferencePosition: Sendable {
   /// In the log.
   case change(ChangeCursor)
-  /// The number of documents of a documents target that were looked at.
+  /// The number of examined documents of a documents target.
   case documents(Int)
 
   /// - Throws: INTERNAL for the place of another storage.

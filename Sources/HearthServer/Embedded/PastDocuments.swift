@@ -2,10 +2,10 @@ internal import HearthModel
 internal import HearthPlan
 internal import HearthStore
 
-/// The documents of a past result that have changed since, as they were.
+/// The former versions of the documents of a past result that have changed since.
 ///
-/// A result that is read in pieces keeps it from piece to piece, so that each looks only at what was written since the one before. When more
-/// has changed than is kept, and what is kept is used up, the next piece looks again at all that was written since the first.
+/// A result that is read in pieces keeps them from piece to piece, so that each piece looks only at the changes since the one before. If
+/// more has changed than can be kept, and the kept documents are used up, the next piece looks again at all changes since the first.
 struct PastDocuments: Sendable {
   /// The version of the result.
   let version: SnapshotVersion

@@ -7,8 +7,8 @@ internal import HearthStore
 /// writer has to check only the changes after that version. So a transaction that has read much, or a busy collection, delays no commit
 /// longer than ``effortInWriter`` allows.
 ///
-/// A document that was read must not have been written since. The result of a query changes only through documents that match it
-/// before or after: one that matches neither was never in it.
+/// A document that was read must not have been written since. The result of a query changes only through documents that match it before or
+/// after a change.
 struct ReadCheck: Sendable {
   enum Verdict: Sendable {
     case holds
@@ -38,7 +38,7 @@ struct ReadCheck: Sendable {
     message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
       + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
 
-  /// The queries of a transaction that look into the same collections.
+  /// The queries of a transaction over the same collections.
   private struct Group {
     var scope: CollectionScope
     var queries: [Query]

@@ -1,6 +1,6 @@
 internal import HearthRPC
 
-/// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
+/// The limits of operations in a database, and of the number of open databases. ``ServerLimits`` has the limits of connections and calls.
 package struct DatabaseLimits: Sendable, Hashable {
   /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED. An unused
   /// database is closed after five minutes. The same number of databases without documents may be in use in addition.

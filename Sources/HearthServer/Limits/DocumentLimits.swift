@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Checks a document as it is going to be stored.
+/// Checks a document before it is stored.
 enum DocumentLimits {
   /// The largest document, by the published rules of storage size.
   static let maximumDocumentBytes = 1_048_576

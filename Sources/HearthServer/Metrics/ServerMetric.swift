@@ -1,7 +1,7 @@
-/// A metric of the server: its name for swift-metrics, its kind, its labels and what it says.
+/// A metric of the server: its name for swift-metrics, its kind, its labels and its meaning.
 ///
-/// A label has few values, all known beforehand: names of methods, status codes, names of limits. Names of projects, databases,
-/// collections, documents and values of fields are never among them: clients choose those, so there is no bound, and some are personal.
+/// A label has few values, all known in advance: names of methods, status codes, names of limits. Names of projects, databases, collections
+/// and documents, and values of fields are never labels: clients choose them, so their number is unbounded, and some are personal.
 package enum ServerMetric: String, CaseIterable, Sendable {
   case limitUsed = "hearth.server.limit.used"
   case limitAllowed = "hearth.server.limit.allowed"

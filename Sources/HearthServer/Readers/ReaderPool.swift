@@ -7,8 +7,8 @@ struct ReadGivenUp: Error {}
 
 /// Runs reads of one file concurrently with the writer, each on a connection of its own that sees one state of the database.
 ///
-/// Connections are opened when they are needed, and kept with their prepared statements while they are used. The slots in which reads run
-/// are those of ``ReadSlots``, which the files of a process share.
+/// Connections are opened when they are needed, and kept with their prepared statements while they are used. Reads run in the slots of
+/// ``ReadSlots``, which the files of a process share.
 final class ReaderPool<Reader>: Sendable {
   private typealias Lane = ReaderLane<Reader>
 

@@ -57,18 +57,18 @@ struct ScheduledFile {
 
 /// The kinds of reads that wait.
 enum ReadKind: Int, CaseIterable {
-  /// They have not begun.
+  /// Reads that have not begun.
   case new
-  /// Long ones in the middle.
+  /// Long reads in the middle.
   case paused
-  /// They turned out to be long when all seats were taken.
+  /// Reads that became long when all seats were taken.
   case unseated
 }
 
 /// The files whose reads wait for a slot, in the order in which they get the next one.
 ///
-/// A file is in the order of a kind of reads once, from the moment when such a read may go on. If that is no longer so when its turn comes, it
-/// loses it.
+/// A file is in the order of a kind of reads once, from the moment when such a read may run. If the read may no longer run when the file's
+/// turn comes, the file loses its turn.
 struct ReadTurns {
   private struct Order {
     var files = ReadQueue()
@@ -108,7 +108,7 @@ struct ReadTurns {
   }
 }
 
-/// Reads, or files with reads: first in, first out. Both ends in constant time on average.
+/// A queue of reads, or of files with reads: first in, first out. Operations at both ends take constant time on average.
 struct ReadQueue {
   private var reads: [Int] = []
   private var head = 0

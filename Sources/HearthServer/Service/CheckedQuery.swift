@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthWire
 
-/// A query of a request that was checked against rules and limits.
+/// A query of a request that has passed the checks of form and limits.
 struct CheckedQuery {
   let query: Query
   /// True if the query, which is for all collections, means only those directly below its path.

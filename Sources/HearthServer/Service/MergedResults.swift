@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The result of a query for several collections, put together from the results of each.
+/// The result of a query for several collections, merged from the results of each.
 struct MergedResults {
   private let query: Query
   private let offset: Int

@@ -5,8 +5,8 @@ internal import HearthWire
 internal import NIOCore
 internal import SwiftProtobuf
 
-/// Sends the result of a query. The next piece is read while the client takes the one before, unless much of that waits for it: a client
-/// that does not read holds one piece.
+/// Sends the result of a query. The next piece is read while the client takes the one before, unless most of that is still unsent. So a
+/// client that does not read holds one piece.
 struct ResultStream {
   let decoded: CheckedQuery
   let plan: ReadPlan

@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthWire
 
-/// A database as one caller sees it: all that calls can reach. Each access asks an ``AccessGuard`` first.
+/// A database as one caller sees it. Calls can reach nothing else. Each access asks an ``AccessGuard`` first.
 ///
-/// Nothing else of a call names the database, its storage or its transactions; `scripts/structure --check` sees to that.
+/// No other code of a call names the database, its storage or its transactions; `scripts/structure --check` ensures that.
 struct Session: Sendable {
   let caller: Caller
   private let database: HostedDatabase

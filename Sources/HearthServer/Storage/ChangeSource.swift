@@ -1,11 +1,11 @@
 internal import HearthModel
 
-/// The changes of one database for listen streams: its commits as they come, and those since an earlier version.
+/// The changes of one database for listen streams: its commits as they happen, and the changes since an earlier version.
 ///
 /// | a stream | asks for |
 /// |---|---|
-/// | begins to follow a target | ``catchUpFeed()``, and the target at the version that the feed has then |
-/// | is woken | what ``feed`` has matched since the version that it has sent |
+/// | starts to follow a target | ``catchUpFeed()``, and the target at the feed's version after that |
+/// | is woken | the matches of ``feed`` since the version that it has sent |
 /// | resumes, or is slower than the feed's memory | ``difference(of:after:through:from:edges:)`` |
 ///
 /// All methods may be called at the same time from any task; none blocks the thread of its caller.

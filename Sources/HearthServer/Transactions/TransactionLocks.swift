@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// The locks of a database's transactions: lets calls wait as ``LockTable`` decides.
 ///
-/// The storage asks for each write, once it knows what the write changes, so that a write waits for those only that have read just that.
-/// A lock that is taken while commits are being made durable counts for later ones. So its reader waits for these before it reads.
+/// The storage requests locks for each write when it knows the write's changes, so that a write only waits for transactions that have read
+/// these documents. A lock that is taken while commits are being made durable only affects later commits. So its reader waits for the
+/// present ones before it reads.
 final class TransactionLocks: Sendable {
   typealias Owner = LockTable.Owner
   typealias TicketID = LockTable.TicketID

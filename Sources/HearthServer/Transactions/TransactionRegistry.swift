@@ -8,11 +8,11 @@ internal import Synchronization
 ///
 /// | | reads | its commit |
 /// |---|---|---|
-/// | pessimistic | the present, and locks what it reads: nobody else changes it before the end | waits for others that have read what it changes |
-/// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
+/// | pessimistic | the present, and locks what it reads: no other transaction changes it before the end | waits for others that have read what it changes |
+/// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED if any of its reads has changed since |
 /// | read-only | one snapshot | changes nothing |
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time when it began, and a code that only this process can make of the
+/// An id holds a random number of the process's run, a counter, the start time, and a code that only this process can compute from the
 /// rest. So ended and expired transactions are distinguished from invented ids without keeping them.
 final class TransactionRegistry: Sendable {
   /// The maximum age of the outcome of a commit that is remembered.

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Reads of a stream at its version, which is in the past as soon as something is committed.
+/// Reads of a stream at its version, which is in the past after the next commit.
 ///
 /// They throw UNAVAILABLE when the stream is so slow that its version is no longer kept: the client reconnects and starts from the beginning.
 extension Session {

@@ -5,7 +5,7 @@ internal import HearthCache
 /// | event | no run | run in progress |
 /// |---|---|---|
 /// | start | timer, after a while | - |
-/// | timer, other clients' needs are unknown yet | timer, soon | timer, soon |
+/// | timer, documents that other clients show may be unknown here | timer, soon | timer, soon |
 /// | timer, a step leaves something to do | run begins; timer, at once | timer, at once |
 /// | timer, the last step | timer, after the interval | run ends; timer, after the interval |
 /// | timer, a step fails | - | run ends |
@@ -44,7 +44,7 @@ struct GarbageCollectionSchedule {
     return isOn ? [.cancelTimer(.lruGarbageCollection)] : []
   }
 
-  /// The timer fired while something that other clients show may be unknown here.
+  /// Called when the timer fires while documents that other clients show may be unknown here.
   func postpone() -> [SyncAction] {
     timer(after: configuration.clientRefreshInterval)
   }
