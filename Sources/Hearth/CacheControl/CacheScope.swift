@@ -112,7 +112,7 @@ extension CacheScope {
     case .collectionGroup(let id):
       guard !id.isEmpty, !id.contains("/") else {
         throw NSError.firestore(
-          .invalidArgument, "\"\(id)\" is no id of a collection group (an id is not empty and contains no slash).")
+          .invalidArgument, "Invalid collection ID \"\(id)\": it must be non-empty and must not contain \"/\".")
       }
       scope = .collectionGroup(id)
     case .query(let query):
@@ -127,7 +127,7 @@ extension CacheScope {
 
   private static func check(_ owner: Firestore, is firestore: Firestore) throws {
     guard owner === firestore else {
-      throw NSError.firestore(.invalidArgument, "What is to be cleared belongs to another Firestore object.")
+      throw NSError.firestore(.invalidArgument, "The scope was created with a different Firestore instance.")
     }
   }
 }

@@ -127,7 +127,7 @@ private final class Prefetch: Sendable {
       fail(
         .firestore(
           .unavailable,
-          "The query cannot be prefetched: the client is offline, or the backend does not answer a write in its result."
+          "The query cannot be prefetched: the client is offline, or the backend has not answered a write to its result."
         ))
     case .success:
       buffer.add(change { $0.isFinished = true })

@@ -135,7 +135,7 @@ final class ClientLoop {
       choices.endListeners()
       state = .failed(error)
     } else if !isStopping, restsUntil <= .now, client.takeRequestToYield() {
-      HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
+      HearthLog.log(.notice, "Another process wants the cache for itself. This one releases it.")
       client.suspend()
       let wait = FolderWait(client.configuration)
       state = .yielding(client, wait)
@@ -362,7 +362,7 @@ final class ClientLoop {
   /// Replaces a client whose cache was found damaged beyond repair by one with a reopened cache.
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
-      HearthLog.error("The cache is opened anew: \(cause.reason)")
+      HearthLog.error("The cache is reopened: \(cause.reason)")
       let remainder = client.endForReopening(cause)
       let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: now())
       if let obstacle = remainder.obstacle, !FolderWait.mayPass(obstacle) {
@@ -404,7 +404,7 @@ final class ClientLoop {
         return
       }
       let error = NSError.firestore(opening: FolderWait.givenUp(error))
-      HearthLog.error("The damaged cache cannot be opened anew yet: \(error.localizedDescription)")
+      HearthLog.error("The damaged cache cannot be reopened yet: \(error.localizedDescription)")
       state = .reopening(wait, remainder, error)
       handle(wait.takeHeld(), post: post)
     }

@@ -90,19 +90,19 @@ extension RunningClient {
     StatusError(
       code: .dataLoss,
       message:
-        "The write that the call names is not found in the cache, which is opened anew, so that another one may have its number there. "
+        "The write of this call was not found in the cache, which was reopened. Another write may have its number there. "
         + "List the writes again. (\(cause.reason))")
   }
 
   private static func error(for cause: Reopening) -> NSError {
     switch cause {
     case .fileIsDamaged(let reason), .targetsWereRepaired(let reason):
-      .firestore(.dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(reason))")
+      .firestore(.dataLoss, "The cache was damaged and has been reopened. Listen or read again. (\(reason))")
     case .syncFailed(let reason):
-      .firestore(.dataLoss, "The cache was not safe and has been opened anew. Listen or read again. (\(reason))")
+      .firestore(.dataLoss, "The cache was not safe and has been reopened. Listen or read again. (\(reason))")
     case .filesAreLost(let reason):
       .firestore(
-        .dataLoss, "The cache's files are lost, and it has been opened anew. Listen or read again. (\(reason))")
+        .dataLoss, "The cache's files were lost, and it has been reopened. Listen or read again. (\(reason))")
     }
   }
 

@@ -227,7 +227,7 @@ final class RunningClient {
       endWakeUps()
       wakeUps = ClientWakeUps(client, post: post)
     } catch {
-      HearthLog.log(.warning, "The files of this client that were deleted could not be made anew: \(error)")
+      HearthLog.log(.warning, "The deleted files of this client could not be created again: \(error)")
     }
   }
 

@@ -36,6 +36,6 @@ package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvert
   package var description: String {
     let removed = "\(removedTargetCount) targets and \(removedDocumentCount) documents"
     return "Garbage collection removed \(removed) in \(stepCount) steps: the cache went from \(cacheBytesBefore) to "
-      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were given back."
+      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were returned to the file system."
   }
 }

@@ -25,7 +25,7 @@ package struct QueryText: Sendable {
     if isCollectionGroup {
       guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
         throw .invalid(
-          "\"\(collection)\" is no id of a collection: with --group, give the last part of the path alone.")
+          "\"\(collection)\" is not the id of a collection: with --group, give the last part of the path alone.")
       }
       query.collectionGroup = collection
     } else {

@@ -55,16 +55,16 @@ struct CacheRepair {
       let parts = [
         (removedDocumentCount, "documents removed"), (removedTargetCount, "targets removed"),
         (removedKeyCount, "entries of targets removed"), (droppedTokenCount, "resume tokens dropped"),
-        (removedUserCount, "users removed whose key is damaged"),
-        (setAsideBatches.count, "pending batches set aside whose user is not known"),
-        (setAsideRejectedCount, "refused batches set aside that cannot be read"),
-        (ownerlessBatchCount, "refused or set aside batches kept whose user is not known"),
+        (removedUserCount, "users with a damaged key removed"),
+        (setAsideBatches.count, "pending batches of unknown users set aside"),
+        (setAsideRejectedCount, "unreadable refused batches set aside"),
+        (ownerlessBatchCount, "refused or set aside batches of unknown users kept"),
         (lostOutcomeCount, "outcomes of writes lost"),
-        (lostBaseCount, "documents lost that pending writes were made for"),
+        (lostBaseCount, "base documents of pending writes lost"),
         (lostPinCount, "pinned queries lost"), (lostBundleCount, "bundles lost"),
         (lostNamedQueryCount, "named queries lost"),
       ]
-      let done = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + ["overlays and indexes made anew"]
+      let done = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + ["overlays and indexes rebuilt"]
       return done.joined(separator: ", ")
     }
   }

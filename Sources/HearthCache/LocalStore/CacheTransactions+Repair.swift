@@ -43,7 +43,7 @@ extension CacheTransactions {
   /// Part of a repair: tells the other clients what they have in memory of the rows, and whose callers wait for batches that were set aside.
   private func tell(of report: CacheRepair.Report) throws {
     for (batchID, user) in report.setAsideBatches {
-      let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is not known."
+      let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is unknown."
       try tell(.batchAnswered(batchID, user: user, StatusError(code: .dataLoss, message: message)))
     }
     if report.concernsTargets || !report.setAsideBatches.isEmpty { try tell(.repaired) }

@@ -69,7 +69,7 @@ package struct ReflectionService: Sendable {
 
   private func write(_ question: (field: Int, text: String, extensionNumber: Int64)?, to response: inout WireWriter) {
     guard let (field, text, number) = question else {
-      return fail(.invalidArgument, "The request asks nothing.", &response)
+      return fail(.invalidArgument, "The request is empty.", &response)
     }
     switch field {
     case 3: write(files: index.files(named: text), missing: "The file \"\(text)\"", &response)

@@ -283,7 +283,7 @@ extension ConnectionGuard {
     metrics?.exceeded(excess.limit)
     keepAlive?.cancel()
     logger.notice(
-      "connection ended: it asked for more than one may",
+      "connection ended: it exceeded a limit of connections",
       metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")", "reason": "\(excess.rawValue)"])
     let text = ByteBuffer(string: excess.rawValue)
     let length = 2 * MemoryLayout<UInt32>.size + text.readableBytes

@@ -160,7 +160,7 @@ extension EmbeddedStorage {
     StatusError(
       code: .resourceExhausted,
       message:
-        "The read was begun \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
+        "The read was started \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
         + "to its limit (--max-wal-megabytes, \(maximumLogBytes >> 20) MiB) before it had ended. Read less at once.")
   }
 
@@ -168,7 +168,7 @@ extension EmbeddedStorage {
     if let error = error as? StoreError, error.isFailedSync { return noteFailedSync(error) }
     // The log only grows a little longer.
     logger.warning(
-      "write-ahead log cannot be written back",
+      "write-ahead log cannot be checkpointed",
       metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
   }
 }

@@ -44,7 +44,7 @@ extension EmbeddedStorage {
     } catch {
       if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
       logger.warning(
-        "unused space cannot be given back",
+        "unused space cannot be returned to the file system",
         metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
     }

@@ -260,7 +260,7 @@ package final class EmbeddedServer: Sendable {
       logger.info("stopped")
     } else {
       logger.warning(
-        "stopped before everything had ended: what was not answered may be stored or not",
+        "stopped before all calls had ended: unanswered commits may be stored or not",
         metadata: ["calls": "\(load.callCount)", "databases-closed": "\(isClosed)"])
     }
     stopped.trigger()

@@ -38,7 +38,7 @@ extension Session {
   private static func watchFailure(_ error: StatusError) -> StatusError {
     guard error.code == .failedPrecondition else { return error }
     return StatusError(
-      code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
+      code: .unavailable, message: "The stream has fallen behind the history that the server keeps; listen again.")
   }
 
   /// Reads the window of a query with a limit again, piece by piece.

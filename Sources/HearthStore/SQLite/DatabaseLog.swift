@@ -40,7 +40,7 @@ package struct DatabaseLog: Sendable {
   /// The damage, for a message.
   package var reason: String {
     let place = damagedFrame == 0 ? "the header" : "frame \(damagedFrame)"
-    let behind = isInFile ? "the file has a part of what lies behind it" : "commits lie behind it"
+    let behind = isInFile ? "the file has a part of what follows it" : "commits follow it"
     return "\(place) of the write-ahead log \"\(Self.path(of: database))\" is damaged, and \(behind)"
   }
 

@@ -267,7 +267,7 @@ struct Conflicts {
     _ conflict: OpenConflict, _ key: DocumentKey, _ error: StatusError
   ) -> [Action] {
     let failure = StatusError(code: error.code, message: "The conflict at \"\(key)\" is not resolved: \(error.message)")
-    let message = "\(failure.message) Write \(conflict.batch.batchID) and those behind it wait."
+    let message = "\(failure.message) Write \(conflict.batch.batchID) and later writes wait."
     let cancelled = cancelQuestions()
     open = conflict
     open?.stage = .failed(failure)

@@ -190,7 +190,7 @@ struct CacheMembership {
       try publish(states(), online, in: localStore)
       return []
     } catch {
-      let log = Action.emit(.log(.debug, "The state of the client cannot be told to the others: \(error)"))
+      let log = Action.emit(.log(.debug, "The state of the client cannot be reported to the others: \(error)"))
       if CacheError.isLeaseLost(error) { return [log, .loseLease] }
       return [log, .retry(.publish, isDue: !localStore.isHeldByOther(error))]
     }
