@@ -37,7 +37,8 @@ struct Wording {
     Rule("somebody", "whoever", instead: "\"caller\", \"listener\", \"process\", \"user\""),
   ]
 
-  /// What a summary must not begin with: it begins with a verb or a noun.
+  /// The words with which neither a summary nor the description of a parameter, a result or an error begins: these begin with a verb or a
+  /// noun.
   private static let openings: Set = ["what", "how", "whether", "of", "those", "who", "whose", "whom"]
 
   /// The folders and files that are read.
@@ -89,10 +90,16 @@ struct Wording {
     let comments = Tokenizer(text).comments
     check(Prose.paragraphs(of: comments), path)
     for (index, comment) in comments.enumerated() where comment.isDocumentation {
-      if index > 0, comments[index - 1].isDocumentation, comments[index - 1].line == comment.line - 1 { continue }
-      let words = Prose.words(of: comment.text.dropFirst(3), line: comment.line)
-      guard let first = words.first, Self.openings.contains(first.text) else { continue }
-      defects.append((path, "\(path):\(comment.line): a summary begins with \"\(first.text)\": begin with a verb or a noun"))
+      let isSummary =
+        index == 0 || !comments[index - 1].isDocumentation || comments[index - 1].line != comment.line - 1
+      var text = comment.text.dropFirst(3)
+      if !isSummary {
+        guard let description = text.prefixMatch(of: /\s*- [\w ]+:\s/) else { continue }
+        text = text[description.range.upperBound...]
+      }
+      guard let first = Prose.words(of: text, line: comment.line).first, Self.openings.contains(first.text) else { continue }
+      let kind = isSummary ? "a summary" : "a description"
+      defects.append((path, "\(path):\(comment.line): \(kind) begins with \"\(first.text)\": begin with a verb or a noun"))
     }
   }
 

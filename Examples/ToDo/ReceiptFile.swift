@@ -33,7 +33,7 @@ struct ReceiptFile {
     }
   }
 
-  /// Writes the file anew.
+  /// Rewrites the file.
   func replace(with entries: [Entry]) throws {
     let lines = entries.map { "\($0.id) \($0.change.replacingOccurrences(of: "\n", with: " "))\n" }
     try Data(lines.joined().utf8).write(to: url, options: .atomic)

@@ -69,7 +69,7 @@ final class ConflictClient {
     watch = SimulatedWatch()
   }
 
-  /// Opens the cache anew if its store asks for that, as a running client does.
+  /// Reopens the cache if its store asks for that, as a running client does.
   private func reopenIfNeeded() throws {
     var count = 0
     while let cause = store.reopening {

@@ -8,7 +8,7 @@ import HearthSync
 /// One history of several processes on one cache folder: its files, its locks, and whatever people, disks and other releases do to it.
 ///
 /// `SharedSimulation` has several engines on one file that stays, and looks at every commit. Here each process opens the folder as a
-/// running client does, and opens it anew, waits for it, gives it back and ends in the same way (``FolderProcess``). The ledger
+/// running client does, and reopens it, waits for it, releases it and ends in the same way (``FolderProcess``). The ledger
 /// (``FolderLedger``) decides what may become of each write. All of it runs in one thread, and time passes only from timer to timer.
 final class FolderSimulation: RepeatableHistory {
   typealias Failure = Simulation.Failure

@@ -7,7 +7,7 @@ import HearthSync
 
 /// Damages a cache's file as a disk does, and lets the client go on.
 extension SimulatedDevice {
-  /// Something in the file becomes something else; then the client goes on, or its process begins anew.
+  /// Something in the file becomes something else; then the client goes on, or its process starts again.
   func damage() throws {
     if world.history.kind == .damagedRows { damageRow() } else { try damagePage() }
     if world.generator.chance(40) { try restart() }
@@ -156,7 +156,7 @@ extension SimulatedDevice {
       }
       engine.takeOver(handover, reason: cause.reason)
       driver.streamUser = handover.user
-      // Before what waits: it may have to be opened anew at once.
+      // Before what waits: it may have to be reopened at once.
       driver.handle(.start)
     }
   }
@@ -193,7 +193,7 @@ extension SimulatedDevice {
     let id = RequestID(rawValue: world.nextNumber())
     expectedAnswers[id] = (Query(path: key.path), [document])
     post(.request(id, .readDocument(key)))
-    // A request that a cache that is opened anew does not answer is made again.
+    // A request that a cache that is reopened does not answer is made again.
     if expectedAnswers.removeValue(forKey: id) != nil, reopeningCount == 0 { fail("the cache did not answer \(key)") }
   }
 

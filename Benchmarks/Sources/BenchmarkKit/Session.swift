@@ -24,7 +24,7 @@ public final class Session {
   /// Measures the operation: `repetitions` times for the median, and one further run with allocations counted.
   ///
   /// - Parameters:
-  ///   - items: how many documents, writes or events one call of `run` handles.
+  ///   - items: the number of documents, writes or events that one call of `run` handles.
   ///   - setUp: not measured; makes what `run` gets.
   ///   - run: measured, apart from what the stopwatch is told to leave out.
   ///   - tearDown: not measured.
@@ -160,7 +160,7 @@ public var monotonicSeconds: Double { Double(measure_wall_time()) / 1e9 }
 
 /// The resident size of this process, as Linux tells it.
 enum ProcessMemory {
-  /// Lets the peak begin anew (proc(5), clear_refs).
+  /// Lets the peak start again (proc(5), clear_refs).
   static func resetPeak() {
     guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
     try? file.write(contentsOf: Data("5".utf8))

@@ -166,7 +166,7 @@ final class ServerRun {
     return made
   }
 
-  /// Starts Hearth's server of the large collection anew.
+  /// Restarts Hearth's server of the large collection.
   func restartLarge() throws -> ServerProcess {
     guard let known = large[.hearth] else { throw Failure("there is no large collection") }
     known.server?.stop()

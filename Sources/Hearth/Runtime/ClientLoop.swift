@@ -375,7 +375,7 @@ final class ClientLoop {
     }
   }
 
-  /// Opens a cache anew for a client whose file was found damaged.
+  /// Reopens a cache for a client whose file was found damaged.
   ///
   /// Others that have the file open hear of the damage and close it: until then its outbox cannot be saved, and whatever the client
   /// has not stored waits with the callers of its writes.

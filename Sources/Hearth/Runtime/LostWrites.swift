@@ -43,7 +43,7 @@ final class LostWrites {
     add(unheard: writes.count - heard, heard: isEnd ? heard : 0, because: reason)
   }
 
-  /// - Parameter completions: Those of the writes that have one.
+  /// - Parameter completions: The completions of the writes that have one.
   func add(_ writes: some Collection<WriteID>, _ completions: [WriteID: WriteCompletion], because reason: String) {
     let heard = writes.count { completions[$0]?.hasCaller ?? false }
     add(unheard: writes.count - heard, heard: heard, because: reason)

@@ -154,7 +154,7 @@ final class RunningClient {
     case .request(let id, let request):
       begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
-      // A bundle whose end was reported would begin anew with what comes after that.
+      // A bundle whose end was reported would start again with what comes after that.
       if requests[id] != nil {
         configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       }
@@ -217,7 +217,7 @@ final class RunningClient {
       try cache.localStore.lookForFiles()
       if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
     } catch {
-      // The cache is opened anew.
+      // The cache is reopened.
     }
   }
 

@@ -71,7 +71,7 @@ extension RunningClient {
     let began = clock.now
     status.begins()
     let result = Result { try presentStatus(isObserved: true) }
-    // The client that opens a damaged cache anew goes on with them.
+    // The client that reopens a damaged cache goes on with them.
     if case .failure = result, reopening != nil { return }
     for (_, listener) in status.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     let now = clock.now

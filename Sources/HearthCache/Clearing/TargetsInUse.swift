@@ -55,7 +55,7 @@ extension CacheTransactions {
     try tell(ofDocuments: [key])
   }
 
-  /// Writes the file anew, without anything that was deleted.
+  /// Rewrites the file, without anything that was deleted.
   func rewriteFile() throws {
     // So that tests can make it fail like every other step.
     try run("Rewrite cache") {}

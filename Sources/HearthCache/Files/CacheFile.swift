@@ -386,7 +386,7 @@ package enum CacheFile {
   /// The order of the tables in a file.
   private enum Layout: CaseIterable {
     case asMade
-    /// Written anew by ``Database/rewrite()``, as a shared cache or as one that is not shared.
+    /// Rewritten by ``Database/rewrite()``, as a shared cache or as one that is not shared.
     case rewrittenShared, rewrittenAlone
   }
 

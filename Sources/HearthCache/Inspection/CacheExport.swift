@@ -28,7 +28,7 @@ package struct CacheExport: Sendable {
   /// Writes the documents of one state of the cache.
   ///
   /// - Parameters:
-  ///   - createTime: that of the bundle.
+  ///   - createTime: the create time of the bundle.
   ///   - progress: called with the number of documents written and about how many there are.
   ///   - write: gets the text piece by piece.
   /// - Returns: The number of documents.

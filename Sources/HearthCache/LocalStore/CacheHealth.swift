@@ -44,7 +44,7 @@ final class CacheHealth {
     if let failed = database.failedCheckpoint { noteFailedSync(failed) }
   }
 
-  /// Has the cache opened anew after a failed sync.
+  /// Has the cache reopened after a failed sync.
   func noteFailedSync(_ error: any Error) {
     guard hasFile, let error = error as? StoreError, error.isFailedSync else { return }
     failedSync = error.message
@@ -132,7 +132,7 @@ final class CacheHealth {
     return true
   }
 
-  /// The first cause is kept, except that any other replaces `targetsWereRepaired`: to open the cache anew for repaired rows cures nothing else.
+  /// The first cause is kept, except that any other replaces `targetsWereRepaired`: to reopen the cache for repaired rows cures nothing else.
   private func note(_ cause: Reopening) {
     switch reopening {
     case nil, .targetsWereRepaired: reopening = cause

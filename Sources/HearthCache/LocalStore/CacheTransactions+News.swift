@@ -38,7 +38,7 @@ extension CacheTransactions {
 
   private func gather(after member: ClientSharing.Membership, into news: inout News) throws -> Gathered {
     var gathered = Gathered()
-    // A former holder of the lease that has not found out yet reads all documents anew when it does.
+    // A former holder of the lease that has not found out yet reads all documents again when it does.
     let ignoresDocuments = member.leaseNumber != nil && !member.holdsLease
     let user = try user.row()
     let scopes = targets.scopes
@@ -76,9 +76,9 @@ extension CacheTransactions {
       case .end: news.mustEnd = true
       case .repaired:
         if !targets.isEmpty { health.noteRepair("another process has repaired the cache") }
-        // Batches may have another owner, or none, and overlays are made anew.
+        // Batches may have another owner, or none, and overlays are rebuilt.
         news.noteGap()
-      // Whatever a newer release tells: everything that is shown is read anew.
+      // Whatever a newer release tells: everything that is shown is read again.
       case nil: news.noteGap()
       }
     }

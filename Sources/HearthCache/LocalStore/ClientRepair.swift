@@ -46,7 +46,7 @@ struct ClientRepair {
     }
   }
 
-  /// Makes the tables readable, inside a transaction. Notices go, so that clients read everything anew. The lease stays as far as it can be
+  /// Makes the tables readable, inside a transaction. Notices go, so that clients read everything again. The lease stays as far as it can be
   /// read, or if this client holds it.
   ///
   /// - Returns: True if targets in use of a client were removed, which it has to enter again.

@@ -127,7 +127,7 @@ final class ClientSharing {
     try notices.remove(upTo: lowest, keepingAnswers: false)
     let overdue = last - limits.waiting
     guard overdue > lowest else { return }
-    // Callers of writes wait for the answers; for all else reading anew is as good. Up to the last mark only answers are left.
+    // Callers of writes wait for the answers; for all else reading again is as good. Up to the last mark only answers are left.
     try notices.remove(after: member.sharing.trimmedThrough, upTo: overdue, keepingAnswers: true)
     try notices.remove(upTo: last - limits.waitingAnswers, keepingAnswers: false)
     try clients.setTrimmed(through: overdue)
@@ -234,7 +234,7 @@ final class ClientSharing {
 
   /// Keeps the names of the other clients as they have just been read.
   ///
-  /// - Parameter former: What was known when the reading began.
+  /// - Parameter former: The state when the reading began.
   func noteNamesOfOthers(_ names: [String], asOf former: Membership) {
     membership?.others = (former.sharing.otherCount, former.sharing.highestClientID, names)
   }
@@ -258,7 +258,7 @@ final class ClientSharing {
 
   /// Part of ``LocalStore/updateClient(wantsNetwork:isVisible:)``.
   ///
-  /// - Parameter locks: Those of this client.
+  /// - Parameter locks: The locks of this client.
   func update(wantsNetwork: Bool, isVisible: Bool, _ locks: any ClientLocks) throws -> LocalStore.LeaseState {
     guard let member = membership else { return .held }
     if member.wantsNetwork != wantsNetwork || member.isVisible != isVisible {

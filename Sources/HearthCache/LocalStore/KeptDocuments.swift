@@ -19,8 +19,8 @@ struct KeptDocuments {
   private var extents: [Query: ResultEdges.Extent] = [:]
 
   /// - Parameters:
-  ///   - edges: What the steps before have found out.
-  ///   - allowance: How much of the results may be read.
+  ///   - edges: The edges that earlier steps have found.
+  ///   - allowance: The bound on the reads of results.
   init(in tables: CacheTables, _ edges: ResultEdges, within allowance: ResultEdges.Allowance) throws {
     self.tables = tables
     self.edges = edges

@@ -7,7 +7,7 @@ extension LocalStore {
   package struct NoticeLimits: Sendable {
     /// After this many read notices a client's row is brought up to date, so that they can be removed.
     package var betweenMarks: Int64
-    /// This many may wait for a client that does not read them. It then has to read everything anew.
+    /// This many may wait for a client that does not read them. It then has to read everything again.
     package var waiting: Int64
     /// Answers to batches among them are kept for this many. Behind it that client has to look its batches up, too.
     package var waitingAnswers: Int64

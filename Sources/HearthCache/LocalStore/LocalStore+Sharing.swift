@@ -91,7 +91,7 @@ extension LocalStore {
   /// wants its network is better than one that does not, then a visible one is better than a hidden one (firebase-js-sdk
   /// indexeddb_persistence.ts, canActAsPrimary).
   ///
-  /// - Returns: Whether this client holds the lease now.
+  /// - Returns: The state of the lease, which says if this client holds it now.
   package func updateClient(wantsNetwork: Bool, isVisible: Bool) throws -> LeaseState {
     guard let locks = sharing.locks, sharing.isShared else { return .held }
     do {
@@ -121,7 +121,7 @@ extension LocalStore {
 
   /// Gives the lease back before this client stops for a while. It stays one of the clients.
   ///
-  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
+  /// - Throws: The errors of the transaction. After an error the client still holds the lease, unless the lease is lost.
   package func giveBackLease() throws {
     try transactions.run("Give back lease", needsLease: true) { try sharing.setLease(holder: 0) }
     sharing.leaseWasLost()
@@ -145,7 +145,7 @@ extension LocalStore {
   ///
   /// - Parameter isFutile: True if this client's turn was of no use: without a connection, or with an outbox that waits for the
   ///   application. Its next turn is further away then.
-  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
+  /// - Throws: The errors of the transaction. After an error the client still holds the lease, unless the lease is lost.
   package func leaveLease(to heir: ClientID, isFutile: Bool) throws {
     try transactions.run("Leave lease", needsLease: true) { try sharing.leaveLease(to: heir, isFutile: isFutile) }
     sharing.leaseWasLost()

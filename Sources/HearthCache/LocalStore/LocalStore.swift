@@ -48,9 +48,9 @@ package final class LocalStore {
   /// Opens the cache in a database, making or migrating its tables.
   ///
   /// - Parameters:
-  ///   - user: whose queue is active; nil when no user is signed in.
+  ///   - user: the owner of the active queue; nil when no user is signed in.
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
-  ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
+  ///   - locks: the locks of this client if it shares the cache with others; nil if it has the cache for itself.
   ///   - backend: names the backend for other clients of the cache, which must have the same.
   ///   - namesDatabase: false for a tool that has only guessed the database.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.

@@ -101,7 +101,7 @@ struct MutationQueue {
 
   private var receipts: ReceiptTable { ReceiptTable(database: database) }
 
-  /// Makes the table of receipts anew from the batches that can be read.
+  /// Rebuilds the table of receipts from the readable batches.
   func rebuildReceipts() throws {
     try receipts.removeAll()
     try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches ORDER BY batch_id") {

@@ -8,7 +8,7 @@ package struct TargetChange: Equatable, Sendable {
   package var resumeToken: [UInt8]
   /// True if the backend has sent everything that the target holds.
   package var isCurrent: Bool
-  /// True if the backend has begun to send everything anew on this stream. Until the target is current, what it holds is a part.
+  /// True if the backend has begun to send everything again on this stream. Until the target is current, what it holds is a part.
   package var isReset = false
   /// True if another client has found that client and backend disagree for good which documents the target has.
   package var isDisputed = false

@@ -106,8 +106,8 @@ extension CallStatus {
   }
 
   /// - Parameters:
-  ///   - count: Those of the request that is refused.
-  ///   - limit: Those of all requests.
+  ///   - count: The bytes of the refused request.
+  ///   - limit: The limit for the bytes of all requests.
   static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted,

@@ -56,7 +56,7 @@ package enum WebExchange: Sendable {
 package protocol CallTranscoder: Sendable {
   /// The request message.
   ///
-  /// - Throws: What the call ends with.
+  /// - Throws: The error with which the call ends.
   func request(from body: ByteBuffer) throws -> ByteBuffer
 
   /// Adds a response message to the body.

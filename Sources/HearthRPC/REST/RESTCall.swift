@@ -16,10 +16,10 @@ final class RESTCall: CallTranscoder {
   private let isBegun = Mutex(false)
 
   /// - Parameters:
-  ///   - values: Those of the path's variables.
+  ///   - values: The values of the path's variables.
   ///   - isBodyEncoded: The body is a message on the wire.
   ///   - hasNoBody: The response is to have a head only.
-  ///   - headers: Those of every response to this client.
+  ///   - headers: The headers of every response to this client.
   init(
     _ binding: HTTPBinding, values: [String], parameters: RESTParameters, isBodyEncoded: Bool, hasNoBody: Bool,
     headers: [(name: String, value: String)]

@@ -76,7 +76,7 @@ final class ChangeFeed: Sendable {
 
   /// Runs `body` when everything that was published is matched.
   ///
-  /// - Parameter isJoining: What is published from now on has to be matched.
+  /// - Parameter isJoining: True if commits that are published from now on must be matched.
   private func withShared<Result: Sendable>(
     isJoining: Bool = false, _ body: (inout SharedQueries) -> Result
   ) -> Result {

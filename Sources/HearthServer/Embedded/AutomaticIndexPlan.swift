@@ -26,7 +26,7 @@ struct AutomaticIndexPlan {
   /// Makes room for what queries ask for.
   ///
   /// - Parameters:
-  ///   - wishes: Those of indexes that there are already are left out.
+  ///   - wishes: The requested indexes. Existing ones are left out.
   ///   - present: All indexes, automatic and declared ones.
   init(
     for wishes: [IndexDefinition], beside present: Set<IndexDefinition>, _ automatic: [AutomaticIndex],

@@ -249,7 +249,7 @@ final class EmbeddedBackend: Databases {
     Task { await declareIndexes(in: storage) }
   }
 
-  /// Declares the newest indexes, also if they are declared anew while it does so.
+  /// Declares the newest indexes, also if they are declared again while it does so.
   private func declareIndexes(in storage: any ServerStorage) async {
     var declared: Int?
     while true {

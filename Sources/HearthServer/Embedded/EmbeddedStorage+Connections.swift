@@ -43,7 +43,7 @@ extension EmbeddedStorage {
 
   /// The connections for reading a file and for writing its log back, one reader open; nil for a database in memory.
   ///
-  /// - Parameter slots: Those that all databases of a process share.
+  /// - Parameter slots: The slots that all databases of a process share.
   static func fileAccess(
     to location: Database.Location, _ databaseID: DatabaseID, slots: ReadSlots<StorageReader>, sortBudget: SortBudget
   ) throws -> FileAccess? {
@@ -109,7 +109,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Writes the rest of a long log back, so that the next commit begins it anew.
+  /// Checkpoints the rest of a long log, so that the next commit restarts it.
   private func finishLog() {
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages

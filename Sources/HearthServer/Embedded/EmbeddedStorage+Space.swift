@@ -34,7 +34,7 @@ extension EmbeddedStorage {
       let released = try database.transaction("Release space", synchronous: .normal) {
         try database.releaseFreePages(limit: Int(min(excess, Self.pagesPerStep)))
       }
-      // A file that another program has made anew without incremental vacuum keeps its size.
+      // A file that another program has rebuilt without incremental vacuum keeps its size.
       guard released.bytes > 0 else { return false }
       moveLog()
       guard excess <= Self.pagesPerStep else { return true }

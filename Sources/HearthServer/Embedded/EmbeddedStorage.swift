@@ -330,7 +330,7 @@ extension EmbeddedStorage {
   }
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
-  /// by itself: the others begin anew without it.
+  /// by itself: the others start again without it.
   private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
@@ -433,7 +433,7 @@ extension EmbeddedStorage {
   /// Trims the log and saves the state, as the last part of a transaction that commits.
   ///
   /// - Parameters:
-  ///   - firstVersion: Of the commits; nil if there is none.
+  ///   - firstVersion: The first version of the commits; nil if there are none.
   ///   - committedBefore: The newest commit before them.
   /// - Returns: The epochs if one has begun.
   func endTransaction(

@@ -9,7 +9,7 @@ protocol ExclusiveStorage: ServerStorage {
 
   /// Applies a request as ``ServerStorage/commit(_:)`` does.
   ///
-  /// - Parameter conditions: Of the transaction that it ends; nil if it ends none. Its own locks do not stop it.
+  /// - Parameter conditions: The conditions of the transaction that it ends; nil if it ends none. Its own locks do not stop it.
   /// - Throws: Also ABORTED for a conflict with what the transaction has read.
   func commit(
     _ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?

@@ -28,7 +28,7 @@ struct LoggedChanges {
 
   /// The document of a change as it was at a version, if this is its first change after that version; nil for a later one.
   ///
-  /// - Parameter row: Of a walk that asks for the contents of this version.
+  /// - Parameter row: A row of a walk that asks for the contents of this version.
   func formerDocument(_ row: LoggedRow, at version: SnapshotVersion) throws -> Document? {
     guard row.oldVersion <= version.microseconds else { return nil }
     if row.oldVersion > 0 { return try row.document(asOf: version) }

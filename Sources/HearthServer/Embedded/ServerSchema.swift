@@ -164,7 +164,7 @@ enum ServerSchema {
   ]
 
   /// The table of epochs, see ``Epochs``. The incarnation of a folder that had one becomes its first epoch, so its listeners resume. The state is
-  /// written anew without it, because SQLite has dropped columns only since 3.35.
+  /// rewritten without it, because SQLite has dropped columns only since 3.35.
   private static let epochs = [
     """
     CREATE TABLE server_epochs (

@@ -54,8 +54,8 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// a small request can change large documents many times, and other commits wait for it.
   package var rewrittenBytesPerCommit = 128 << 20
 
-  /// Bytes of the write-ahead log of a database's file. It begins anew only while no read sees an older state: from half of the limit on no
-  /// long read begins until it has, at the limit long reads are stopped and begun again, and the fourth time they fail with
+  /// Bytes of the write-ahead log of a database's file. The log restarts only while no read sees an older state: from half of the limit on
+  /// no long read begins until it has, at the limit long reads are stopped and begun again, and the fourth time they fail with
   /// RESOURCE_EXHAUSTED. A single commit may exceed it.
   package var writeAheadLogBytes = 256 << 20
 

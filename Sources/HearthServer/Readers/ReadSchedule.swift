@@ -126,7 +126,7 @@ struct ReadSchedule {
   /// No connection can be opened for a read that was started. It waits, first of its kind, until fewer reads have begun than its file has
   /// connections. After each read that ends, one more is tried.
   ///
-  /// - Parameter connections: Those that the file has, in use or not; at least one.
+  /// - Parameter connections: The connections that the file has, in use or not; at least one.
   mutating func lack(_ read: ReadID, connections: Int) -> [Action] {
     defer { assertInvariants() }
     guard let stopped = end(read) else { return [] }

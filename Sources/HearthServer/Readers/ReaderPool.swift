@@ -17,7 +17,7 @@ final class ReaderPool<Reader>: Sendable {
   private let open: @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
 
   /// - Parameters:
-  ///   - slots: Those of the process.
+  ///   - slots: The slots of the process.
   ///   - open: Opens a connection. It has to call `isToStop` after each step of its work, and to end with an error if that returns true.
   init(
     label: String, slots: ReadSlots<Reader>,
@@ -41,7 +41,7 @@ final class ReaderPool<Reader>: Sendable {
   /// Runs `body` on a connection of its own, as soon as its turn comes. A read that stops in the middle may be run again from its
   /// start, so it must have no effect but its result.
   ///
-  /// - Throws: What `body` throws; `StoreError` if no connection can be opened and none is open, or `unavailable` after ``close()``;
+  /// - Throws: The errors of `body`; `StoreError` if no connection can be opened and none is open, or `unavailable` after ``close()``;
   ///   `CancellationError` if the task is cancelled, at the end of the read's step, or when its turn comes; ``ReadGivenUp``.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
     let cancellation = ReadCancellation()
@@ -76,7 +76,7 @@ final class ReaderPool<Reader>: Sendable {
   /// Runs `body` on the caller's thread if its turn is now and a connection is open. That saves a short read two changes of thread.
   ///
   /// - Returns: nil if it was not run, or did not end within two steps; then the caller must use ``read(_:)``.
-  /// - Throws: What `body` throws.
+  /// - Throws: The errors of `body`.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
     guard let (read, lane) = slots.beginInPlace(file) else { return nil }
     lane.begin(Lane.Work(read: read, stepsInPlace: Self.stepsInPlace))
@@ -102,7 +102,7 @@ final class ReaderPool<Reader>: Sendable {
   /// Lets no long read begin until ``release()``, so that none goes on seeing an old state of the database. Does nothing after ``close()``.
   ///
   /// - Parameters:
-  ///   - stopsLong: Those that have begun start over later, instead of being waited for.
+  ///   - stopsLong: True to make long reads start over later, instead of waiting for them.
   ///   - whenDrained: Called once in each hold, when no long read is left, on any thread.
   func hold(stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
     slots.hold(file, stopsLong: stopsLong, whenDrained: whenDrained)

@@ -15,7 +15,7 @@ struct CheckedQuery {
   /// The indexes by which production answers the query.
   let indexNeeds: [IndexNeed]
 
-  /// - Parameter aggregations: what is wanted of the result; none for the documents themselves.
+  /// - Parameter aggregations: the aggregations of the result; none for the documents themselves.
   /// - Throws: `WireError` for what is malformed, `StatusError` for what is not allowed.
   init(
     parent: String, query message: Google_Firestore_V1_StructuredQuery, for aggregations: [Aggregation] = [],

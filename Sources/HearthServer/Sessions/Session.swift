@@ -113,7 +113,7 @@ extension Session {
 
   /// Records a read of a transaction, whose documents it then reads as any other. The guard is asked before anything is locked.
   ///
-  /// - Parameter access: What is read: documents, the result of a query, or a sum over it.
+  /// - Parameter access: The kind of the read: documents, the result of a query, or a sum over it.
   /// - Returns: As ``Transactions/read(_:keys:query:)``.
   func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
     try check(access)

@@ -236,7 +236,7 @@ struct LockTable {
     return query.documentKey?.collectionGroup ?? query.path.last ?? ""
   }
 
-  /// - Returns: What at most one transaction has locked now.
+  /// - Returns: The locks that at most one transaction holds now.
   private mutating func unlock(_ owner: Owner) -> Set<Blocker> {
     guard let holding = holdings.removeValue(forKey: owner) else { return [] }
     var freed: Set<Blocker> = []
@@ -312,7 +312,7 @@ struct LockTable {
 // MARK: - Waiting
 
 extension LockTable {
-  /// - Parameter id: Of the request; later ones do not stop it.
+  /// - Parameter id: The ticket of the request; later ones do not stop it.
   private mutating func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Blocker> {
     var blockers: Set<Blocker> = []
     // Found once, when the first request stands in the way.

@@ -8,7 +8,7 @@ extension TransactionRegistry {
   /// behind, the transaction is open again.
   ///
   /// - Parameters:
-  ///   - digest: of the writes. A commit with others is no repetition.
+  ///   - digest: the digest of the writes. A commit with other writes is not a repetition.
   ///   - body: commits, if the transaction's reads allow it.
   /// - Throws: INVALID_ARGUMENT for a transaction that is not open; what `body` throws.
   func commit(

@@ -40,7 +40,7 @@ final class TransactionRegistry: Sendable {
     var waitCount = 0
     /// Fixed by the first read.
     var reads: TransactionReads?
-    /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or begins anew.
+    /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or starts again.
     var isAborted = false
 
     var isReadOnly: Bool { isolation == .readOnly }
@@ -200,7 +200,7 @@ final class TransactionRegistry: Sendable {
 
   /// Each look at all transactions is paid for by as many begins, or by a second.
   ///
-  /// - Returns: Those that are over.
+  /// - Returns: The expired transactions.
   private func removeExpired(from state: inout State, now: Int64) -> [Transaction] {
     let isFull = state.transactions.count >= limits.transactions && now - state.lastSweep >= 1_000_000
     guard isFull || (state.transactions.count >= state.sweepCount && state.sweepCount < limits.transactions) else {

@@ -233,7 +233,7 @@ struct IndexedRun {
     return looks <= Int(ReadBudget.smallResult) || looks <= collectionCount + documentCount / Self.scannedPerLook
   }
 
-  /// - Parameter number: of the collection, in the entries of the accesses.
+  /// - Parameter number: the number of the collection in the entries of the accesses.
   /// - Returns: false if the budget was used up.
   private mutating func add(
     _ accesses: [IndexAccess], _ number: Int64, _ reader: PlaceReader, _ budget: inout ReadBudget

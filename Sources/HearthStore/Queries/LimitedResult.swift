@@ -88,7 +88,7 @@ struct LimitedResult {
   private mutating func reduce(to bounds: ResultBounds) throws {
     switch bounds.excess {
     case .cut:
-      // Twice the bound, so that sorting does not begin anew with each document.
+      // Twice the bound, so that sorting does not start again with each document.
       if gatheredBytes > 2 * bounds.documentBytes { cut(to: limit ?? gathered.count) }
     case .sortKeys(let budget):
       cut(to: limit ?? gathered.count)

@@ -51,8 +51,8 @@ package struct QueryExecutor {
   /// Indexes are used first, where they lead to few documents; then the previous result; else everything is read.
   ///
   /// - Parameters:
-  ///   - previous: what the query had before, if known; it is used where the outcome is the same as that of a scan and
-  ///     the effort smaller.
+  ///   - previous: the query's previous result, if known; it is used if the outcome is the same as that of a scan and the effort is
+  ///     smaller.
   ///   - clock: measures the steps.
   /// - Throws: ``StoreError``; `corrupt` names the document whose stored form cannot be read.
   package func run(

@@ -426,7 +426,7 @@ package final class Database {
   ///
   /// - Parameters:
   ///   - name: says in messages and to ``injectFailure`` which step this is.
-  ///   - synchronous: how durable the commit is; nil means as the options say. Ignored for a joined transaction.
+  ///   - synchronous: the durability of the commit; nil means that of the options. Ignored for a joined transaction.
   package func transaction<T>(
     _ name: String, synchronous: Synchronous? = nil, _ body: () throws -> T
   ) throws -> T {

@@ -22,7 +22,7 @@ package enum EngineRequest: Equatable, Sendable {
 
   /// Takes a batch out of the user's outbox that was not sent, or, if asked for, one whose fate stays open then. Answered when it is gone.
   ///
-  /// The identity is that of the batch that is meant; nil to go by the number alone. A cache that was opened anew may have another batch under
+  /// The identity is that of the batch that is meant; nil to go by the number alone. A cache that was reopened may have another batch under
   /// the number.
   case withdraw(BatchID, evenIfSent: Bool, identity: BatchIdentity? = nil)
   /// Ends the pauses between attempts to reach the backend. Answered at once.

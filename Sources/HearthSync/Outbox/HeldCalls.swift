@@ -71,7 +71,7 @@ struct HeldCalls {
     writes = []
   }
 
-  /// - Parameter writes: Those that an earlier engine has left.
+  /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
@@ -154,7 +154,7 @@ struct HeldCalls {
 
   /// The writes could not be looked up in a file that is replaced.
   ///
-  /// - Returns: Those that are given up, because that was so in file after file.
+  /// - Returns: The writes that are given up because the look-up has failed in file after file.
   mutating func lookUpFailed() -> [WriteID] {
     for index in writes.indices where writes[index].fate == nil { writes[index].damagedFileCount += 1 }
     let isLost = { (held: HeldWrite) in held.fate == nil && held.damagedFileCount > HeldWrite.damagedFileLimit }

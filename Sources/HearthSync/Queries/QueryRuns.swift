@@ -104,7 +104,7 @@ struct QueryRuns {
   ///
   /// - Parameters:
   ///   - query: The query of the request.
-  ///   - aggregations: Those of the request; empty for a read of documents.
+  ///   - aggregations: The aggregations of the request; empty for a read of documents.
   mutating func start(
     _ request: RequestID, _ query: Query, _ aggregations: [Aggregation], _ backgroundQuery: BackgroundQuery,
     as purpose: BackgroundQueryJob.Purpose

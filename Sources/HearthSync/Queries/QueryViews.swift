@@ -133,7 +133,7 @@ struct QueryViews {
   ///
   /// - Parameters:
   ///   - first: The result of running the query.
-  ///   - agreement: How far another client knows that the result agrees with the backend.
+  ///   - agreement: The agreement of the result with the backend, as another client knows it.
   ///   - isWatched: True if the view is for a listener to the backend, of this client or another one.
   mutating func activate(
     _ query: Query, on target: TargetData, with first: InitialViewState, agreement: TargetAgreement = .open,

@@ -12,10 +12,10 @@ enum RetryableOperation: Equatable {
   /// Takes the batches that cannot be read out of the queues.
   case setAsideUnreadableBatches
   case changeUser(String?)
-  /// Computes the views anew that could not read the cache when they needed it.
+  /// Recomputes the views that could not read the cache when they needed it.
   case refreshViews
-  /// Looks up the batches that calls wait for, after the cache was opened anew. Carries the reason for which those that are gone count as lost;
-  /// nil if another client may have had their answers.
+  /// Looks up the batches that calls wait for, after the cache was reopened. Carries the reason why missing batches count as lost; nil if
+  /// another client may have had their answers.
   case lookUpBatches(String?)
   /// Stores the writes that another process has kept waiting.
   case storeWrites

@@ -79,7 +79,7 @@ struct LeaseTurn {
   /// - Parameters:
   ///   - isOffline: True if the client counts as offline.
   ///   - hasOthers: True if the cache has other clients.
-  /// - Returns: What an heir is chosen by; nil if the turn goes on.
+  /// - Returns: The state by which an heir is chosen; nil if the turn goes on.
   func mayEnd(
     at now: Duration, isOffline: Bool, hasOthers: Bool, _ configuration: SyncConfiguration
   ) -> LocalStore.LeaseTurnState? {

@@ -93,7 +93,7 @@ struct PrimaryWatch {
 
   /// A notice of the primary client was found.
   ///
-  /// - Parameter readWaits: True if a read waits for a sign of life. If the notice may be old, that is asked for anew.
+  /// - Parameter readWaits: True if a read waits for a sign of life. If the notice may be old, that is requested again.
   mutating func primaryHasWritten(at now: Duration, readWaits: Bool) -> [CacheMembership.Action] {
     let question: [CacheMembership.Action] = readWaits && !isRecent(at: now) ? [.ask] : []
     switch state {

@@ -7,7 +7,7 @@ internal import HearthModel
 /// | undecided, timer off | timer on | timer on | online | offline | - | - | as told |
 /// | undecided, timer on | - | - | online | offline | offline | timer off | as told |
 /// | online, timer off | timer on, unknown | timer on | - | undecided | - | - | as told |
-/// | online, timer on | timer on, unknown | timer anew | heard | undecided | see below | - | as told |
+/// | online, timer on | timer on, unknown | timer restarted | heard | undecided | see below | - | as told |
 /// | offline after a failure | - | - | online | - | - | - | as told |
 ///
 /// One failure is enough for offline. After it no further timer is started until an answer arrives or the state is set

@@ -175,7 +175,7 @@ struct StreamConnection<Session> {
     backoff.reset()
   }
 
-  /// The backend works: after a failure the pauses begin anew with the shortest.
+  /// The backend works: after a failure the pauses start again with the shortest.
   mutating func resetBackoff() {
     assert(openStreamID != nil, "The backend has proven that it works on a stream in state \(state).")
     backoff.reset()

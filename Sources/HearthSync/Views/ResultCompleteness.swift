@@ -8,7 +8,7 @@ package enum ResultCompleteness: Equatable, Sendable {
   /// The result of this version was complete and filled the query's limit. Documents of it have changed since, and the cache may not
   /// have those that take their places. The version is `none` as above.
   case limitUncertain(asOf: SnapshotVersion)
-  /// The cache has no complete result: the target was never in sync, or its result is being fetched anew.
+  /// The cache has no complete result: the target was never in sync, or its result is being fetched again.
   case notSynchronized
   /// The cache had a complete result, which was collected or cleared.
   case collected

@@ -133,7 +133,7 @@ struct View {
 
   /// Takes over what running the query has given as the first state.
   ///
-  /// - Parameter agreement: How far it is known that the target's result agrees with the backend.
+  /// - Parameter agreement: The known agreement of the target's result with the backend.
   mutating func begin(with first: InitialViewState, _ agreement: TargetAgreement) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
@@ -207,7 +207,7 @@ struct View {
 
   var hasDisputes: Bool { !disputedKeys.isEmpty }
 
-  /// The backend is about to be asked for everything anew.
+  /// The backend is about to be asked for everything again.
   mutating func forgetDisputes() {
     disputedKeys = []
   }
@@ -380,7 +380,7 @@ struct View {
   ///
   /// - Parameters:
   ///   - targetChange: The target's part of a snapshot of the backend, `nil` if there is none.
-  ///   - isPendingReset: The target's result did not agree with an existence filter and has been asked for anew. Until
+  ///   - isPendingReset: The target's result did not agree with an existence filter and has been requested again. Until
   ///     the answer is there, nothing can be said about documents that the backend has not confirmed.
   ///   - isLeftOut: The snapshot is not one of everything that the target holds.
   ///   - snapshotVersion: The version of the snapshot, `none` if there is none.

@@ -32,7 +32,7 @@ struct WatchChangeAggregator {
     var documents: [DocumentKey: DocumentChange] = [:]
     var resumeToken: [UInt8] = []
     var isCurrent = false
-    /// True if the backend sends everything anew.
+    /// True if the backend sends everything again.
     var isReset = false
     /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
@@ -204,7 +204,7 @@ struct WatchChangeAggregator {
     readFilters = [:]
   }
 
-  /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts anew.
+  /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts again.
   mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
     compareContinuedTargets(source)
     var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)

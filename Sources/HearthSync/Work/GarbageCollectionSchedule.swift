@@ -19,7 +19,7 @@ struct GarbageCollectionSchedule {
   private let configuration: SyncConfiguration
   private var run: GarbageCollectionRun?
 
-  /// - Parameter parameters: Those of the cache; nil if it is not collected at intervals.
+  /// - Parameter parameters: The parameters of the cache; nil if it is not collected at intervals.
   init(_ parameters: GarbageCollectionParameters?, configuration: SyncConfiguration) {
     self.parameters = parameters
     self.configuration = configuration

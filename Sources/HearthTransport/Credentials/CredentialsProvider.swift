@@ -3,7 +3,7 @@ package protocol CredentialsProvider: Sendable {
   /// Returns the token to send, or `nil` to send requests without one.
   func token() async throws -> AccessToken?
 
-  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched since.
+  /// The backend refused `token`, or a request without one: the next token must be fetched again, unless another one was fetched since.
   /// Takes effect at once, so that a stream which is opened right afterwards does not get the refused token.
   func invalidate(_ token: AccessToken?)
 }

@@ -16,7 +16,7 @@ final class Attack {
   private(set) var failures: [String] = []
   private(set) var slowestAnswer = Duration.zero
 
-  /// - Parameter size: How many times the usual number of clients attack.
+  /// - Parameter size: A factor for the usual number of attacking clients.
   init(on server: ServerProcess, size: Int) {
     self.server = server
     self.size = size

@@ -133,7 +133,7 @@ private final class DamagedCache {
     written[try store.write(.set(key(path), ["text": .string(text)])).batchID] = marker
   }
 
-  /// Damages the file and begins anew on it.
+  /// Damages the file and starts again on it.
   func damage(_ body: (inout Data) throws -> Void) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
     try body(&bytes)
@@ -174,7 +174,7 @@ private final class DamagedCache {
     #expect(kept.filter { $0.hasSuffix(".corrupt") }.count <= 1 && kept.count <= 3, "\(context): \(kept)")
   }
 
-  /// - Returns: What has failed.
+  /// - Returns: The operations that have failed.
   private func use(round: Int) -> [String] {
     var failures: [String] = []
     func attempt(_ name: String, _ body: () throws -> Void) {

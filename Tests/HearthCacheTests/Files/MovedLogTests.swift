@@ -73,7 +73,7 @@ struct MovedLogTests {
       try cache.store.receive(
         found("halls/1", version + 1, ["n": .integer(version)]), at: version + 1, for: [target], token: "\(number + 1)")
     }
-    // Otherwise the log would begin anew.
+    // Otherwise the log would start again.
     let reader = try Database(.file(path: cache.folder.file(CacheFile.fileName)), options: .init(isReadOnly: true))
     defer { reader.close() }
     return try reader.readTransaction("Read") {

@@ -52,7 +52,7 @@ actor ViewedStream {
     }
   }
 
-  /// - Parameter view: What a client has that resumes with a token.
+  /// - Parameter view: The documents of a client that resumes with a token.
   func add(
     _ query: Query, id: TargetID, token: [UInt8] = [], view: [DocumentKey: SnapshotVersion] = [:]
   ) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthSync
 
-/// One of two clients sends the writes of both while the other one opens the damaged cache anew.
+/// One of two clients sends the writes of both while the other one reopens the damaged cache.
 @Suite("A shared cache that is opened anew while another client uses it")
 struct SharedReopeningTests {
   private static let refusal = StatusError(code: .permissionDenied, message: "refused")

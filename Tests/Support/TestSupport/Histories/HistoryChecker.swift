@@ -42,7 +42,7 @@ package struct HistoryChecker {
   private var findings: [Finding] = []
   private var graph: HistoryGraph
 
-  /// - Returns: What contradicts strict serialisability; nothing if the history is free of it.
+  /// - Returns: The contradictions to strict serialisability; none if the history has none.
   package static func findings(in history: [ListTransaction]) -> [Finding] {
     var checker = HistoryChecker(history)
     checker.checkLists()

@@ -30,7 +30,7 @@ struct HistoryGraph {
 
   /// Every end is a point in time, before the next one and before all transactions that begin until then.
   ///
-  /// - Parameter spans: Of the transactions. One without an end stands before nothing.
+  /// - Parameter spans: The spans of the transactions. One without an end comes before nothing.
   mutating func addOrderOfTime(_ spans: [(began: UInt64, ended: UInt64?)]) {
     var events: [(time: UInt64, isEnd: Bool, index: Int)] = []
     for (index, span) in spans.enumerated() {
