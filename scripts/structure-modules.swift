@@ -33,7 +33,7 @@ struct SourceFile {
 
   var name: Substring { path.split(separator: "/").last ?? "" }
 
-  /// The folder below the module; "." for a file outside the folders.
+  /// The folder below the module; "." for a file next to the folders.
   var folder: Substring {
     let parts = path.split(separator: "/")
     return parts.count > 1 ? parts[0] : "."

@@ -3,15 +3,15 @@
 // For each module (target below Sources): files, median and largest file in lines, the arrows to other modules and between its folders,
 // cycles between its folders, its large types, and the `package` declarations that no other target names. An arrow is a type that is
 // declared in one place and named in another; an import counts between modules, too. Comments and strings are left out, code in an
-// interpolation is not; folders called Generated are ignored. A folder is one directly below the module, with everything in it; "." are the
-// files outside the folders.
+// interpolation is not; folders called Generated are ignored. A folder is one directly below the module, with all that is in it; "." are
+// the files next to them.
 //
 // It reads tokens, not types: a method that an extension adds in another folder makes no arrow to that folder, and a declaration that
 // others use through inference alone is listed as named by no other target.
 //
-// --check prints only the defects, and fails if there are any: arrows between modules that the table of docs/architecture.md does not
-// allow, cycles between folders, types that a folder must not name, types above the limits, folders of tests that the sources do not have,
-// names that two files of tests share, symbol links in comments that lead nowhere, names in documents that the sources do not have, and
+// --check prints only defects, and fails if there are any: arrows between modules that the table of docs/architecture.md does not allow,
+// cycles between folders, types that a folder must not name, types above the limits, folders of tests that the sources do not have, names that
+// two files of tests share, symbol links in comments that lead nowhere, names in documents that the sources do not have, and
 // phrases in comments and documents that scripts/structure-words.swift lists with the words to write instead.
 import Foundation
 

@@ -1,10 +1,10 @@
 // Prints what tests took, suite by suite, slowest first, for `scripts/test --timings`: `timings [GROUP WIDTH FILE]…`, with the event stream
 // of each group of tests and how many of its tests ran at once, 0 for any number.
 //
-// The test run itself prints the time from the start of a test to its end, and tests start long before it is their turn. Here a suite's
-// time is the sum of the times in which its tests ran. Tests that ran at the same time all count, and so does the time in which a test
-// waits for its turn at HeavyWork. The stream says when a case of a test with arguments began. Other tests are taken to begin, in the order
-// of their starts, whenever one before them has ended.
+// What the test run itself prints is the time from the start of a test to its end, and tests start long before it is their turn. Here a
+// suite's time is the sum over its tests of the time in which each ran; tests that ran at the same time count each, and so does the time in
+// which a test waits for its turn at HeavyWork. The stream says when a case of a test with arguments began. Other tests began, in the order
+// of their starts, whenever one before them had ended.
 import Foundation
 
 /// A line of an event stream: a test or suite, or something that happened to one.

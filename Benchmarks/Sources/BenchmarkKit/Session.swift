@@ -160,7 +160,7 @@ public var monotonicSeconds: Double { Double(measure_wall_time()) / 1e9 }
 
 /// The resident size of this process, as Linux tells it.
 enum ProcessMemory {
-  /// Lets the peak start again (proc(5), clear_refs).
+  /// Resets the peak (proc(5), clear_refs).
   static func resetPeak() {
     guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
     try? file.write(contentsOf: Data("5".utf8))

@@ -148,7 +148,7 @@ enum SharingBenchmarks {
       let folder = "/proc/\(process)"
       var nanoseconds = 0
       for thread in try FileManager.default.contentsOfDirectory(atPath: "\(folder)/task") {
-        // A thread may have ended since the folder was listed.
+        // A thread may have ended in between.
         guard let text = try? String(contentsOfFile: "\(folder)/task/\(thread)/schedstat", encoding: .utf8) else {
           continue
         }

@@ -10,7 +10,7 @@ final class Client {
   let cache: Cache
   let engine: SyncEngine
   private(set) var snapshotCount = 0
-  /// An aggregation of the documents listened to, if the benchmark asks for one, and its latest result.
+  /// An optional aggregation of the documents listened to, and its latest result.
   var aggregation: LiveAggregation?
   private(set) var aggregate: AggregateResult?
   private(set) var completedWrites = 0

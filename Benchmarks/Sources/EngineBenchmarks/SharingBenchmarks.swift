@@ -2,7 +2,8 @@ internal import BenchmarkKit
 internal import HearthModel
 internal import HearthSync
 
-/// The price of sharing a cache: for a client alone, for one with another client, and for one that comes back after others have written.
+/// The price of sharing a cache: for a client that is alone, for one of two clients, and for one that comes back after others have
+/// written.
 enum SharingBenchmarks {
   static let all = [
     Benchmark(
