@@ -5,8 +5,8 @@ internal import HearthStore
 
 /// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
 ///
-/// `CancellationError` (a cancelled task), and `DecodingError`, `EncodingError` and the errors that types throw themselves (Codable), are
-/// the exceptions.
+/// Other errors are `CancellationError` (a cancelled task), `DecodingError` and `EncodingError`, and the errors that an application's
+/// Codable types throw.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 

@@ -3,7 +3,7 @@ public protocol DocumentIDWrappable {
   /// Makes a value for the document that is decoded.
   ///
   /// - Parameter documentReference: The reference of the whole document, also for a property of a struct inside it.
-  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Decoding the document fails with this error, unchanged.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 

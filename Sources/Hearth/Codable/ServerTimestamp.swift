@@ -6,12 +6,12 @@ public protocol ServerTimestampWrappable {
   /// Makes a value from a stored time.
   ///
   /// - Parameter timestamp: The time, which has microseconds; an estimate where one was asked for.
-  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Decoding the document fails with this error, unchanged.
   static func wrap(_ timestamp: Timestamp) throws -> Self
   /// The time to store.
   ///
   /// - Parameter value: The value of the property.
-  /// - Throws: Whatever makes encoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Encoding the document fails with this error, unchanged.
   static func unwrap(_ value: Self) throws -> Timestamp
 }
 

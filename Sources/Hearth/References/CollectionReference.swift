@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// A collection: a query for all its documents, to which documents can be added.
+/// A collection. It is a query for all its documents, and documents can be added to it.
 // @unchecked as `Query`, which it inherits from: it adds no stored property that could change.
 public final class CollectionReference: Query, @unchecked Sendable {
   init(firestore: Firestore, path: ResourcePath) {

@@ -15,8 +15,8 @@ internal import HearthModel
 ///
 /// ## Conditions
 ///
-/// Each `whereField` exists for a field's path as `String`, split at dots, and as ``FieldPath``, whose names may contain any
-/// character. All conditions of a query must hold; ``whereFilter(_:)`` is for alternatives.
+/// Each `whereField` exists for a field's path as `String`, split at dots, and as ``FieldPath``, whose names may contain any character. A
+/// document must satisfy all conditions of a query; ``whereFilter(_:)`` is for alternatives.
 ///
 /// Comparisons match only within one kind of type: `isGreaterThan: 5` finds numbers only. An integer and a double of the same
 /// value are equal. Texts are ordered by their UTF-8 bytes. The document's id is the field `FieldPath.documentID()`; its values are
@@ -25,15 +25,15 @@ internal import HearthModel
 /// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` together with another `notIn`, `in`,
 /// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. The backend refuses further queries with `invalidArgument`, above all
 /// those with more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) or more than 10 values in `notIn` (Firestore
-/// documentation of queries); the cache answers such queries.
+/// documentation of queries). The cache answers these queries.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
   /// The Firestore object that the query belongs to.
   public let firestore: Firestore
   let model: HearthModel.Query
-  /// The error that every read and listener of the query gets; nil if it can be run. What the data of a document are, and not the
-  /// application, decides whether a cursor can be made of it.
+  /// The error that every read and listener of the query gets; nil if it can be run. A cursor may be impossible because of a document's
+  /// data, which is no error of the application.
   let fault: NSError?
 
   init(firestore: Firestore, model: HearthModel.Query, fault: NSError? = nil) {

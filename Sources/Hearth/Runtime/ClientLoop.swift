@@ -13,7 +13,7 @@ internal import HearthSync
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting, locked or failed | cannot come before start | stopped |
 /// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder a last time if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
-/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then, and where the disk does not let it be opened, writes go on waiting and others try once: running, or report the error | tries the folder a last time: as running, or stopped |
+/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`. After that, or where the disk does not let it be opened, writes go on waiting and other calls try once: running, or report the error | tries the folder a last time: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked: the folder or the file is in use, or its disk does not let it be opened | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
@@ -24,7 +24,7 @@ final class ClientLoop {
     case start
     /// The pause before another attempt to open a folder that was in use is over.
     case openAgain
-    /// The process is about to be suspended, and must hold no lock then.
+    /// The process is about to be suspended, and must then hold no lock.
     case suspend(done: @Sendable () -> Void)
     /// The process was resumed.
     case resume
@@ -40,8 +40,8 @@ final class ClientLoop {
     case idle(ClientConfiguration)
     case running(RunningClient)
     case waiting(FolderWait)
-    /// The cache of a running client was found damaged, and others still have its folder. The folder is tried until it is free or the client
-    /// is stopped. With the error that calls get, once the time of waiting is over.
+    /// The cache of a running client is damaged, and others still have its folder. The client tries the folder until it is free or the
+    /// client is stopped. With the error that calls get after the time of waiting.
     case reopening(FolderWait, RunningClient.Remainder, NSError?)
     case suspended(RunningClient, FolderWait)
     case yielding(RunningClient, FolderWait)
@@ -57,16 +57,16 @@ final class ClientLoop {
   private var state: State
   private var choices = ClientChoices()
   private var pause: Duration?
-  /// True until ``Message/openAgain`` comes that was asked for.
+  /// True while an ``Message/openAgain`` that was asked for has not come.
   private var isAttemptPlanned = false
-  /// Ends with the client that it is for.
+  /// It ends with its client.
   private var suspensionWatch: AnyObject?
   /// The number of the present client: one for each successful opening of the cache.
   private var clientCount = 0
   private let lostWrites = LostWrites()
-  /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
+  /// True once the client is being stopped. It is then not suspended for another process, which gets the folder soon in any case.
   private var isStopping = false
-  /// The time until which the cache is not given back, because that was in vain.
+  /// The time until which the cache is not given back, because giving it back did not help.
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()
 

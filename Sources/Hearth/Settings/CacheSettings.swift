@@ -7,7 +7,7 @@ public protocol LocalCacheSettings {}
 /// The common protocol of ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings``. Only the library's own classes are supported.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// -1, which as the size of a cache switches garbage collection off.
+/// -1. A cache of this size has no garbage collection.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// The state of a document at one moment; the document may be missing. Later changes do not show in it.
+/// The state of a document at one moment. The document may be missing. Snapshots do not change.
 ///
 /// Two snapshots are equal when they are of the same Firestore object and have the same path, existence, data and metadata.
 // Not final because `QueryDocumentSnapshot` inherits from it, which the compiler needs for a checked conformance. All stored

@@ -79,8 +79,8 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 public protocol ListenerRegistration: NSObjectProtocol {
   /// Stops the listener: no callback starts after the call has returned, except one that another thread was about to start.
   ///
-  /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called while a lock is held
-  /// that the callback takes as well, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so
-  /// a call on that queue (by default the main queue) finds no other callback running, unless the queue is concurrent.
+  /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called with a lock held that
+  /// the callback takes too, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so a call on
+  /// that queue (by default the main queue) finds no other callback running, unless the queue is concurrent.
   func remove()
 }
