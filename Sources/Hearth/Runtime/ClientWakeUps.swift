@@ -38,7 +38,7 @@ final class ClientWakeUps: Sendable {
     if isWatched, hasChanged || isAgain && FileWatcher.reportsReleasesOnce {
       client.watchLease()
     } else if hasChanged {
-      // What this client does to the lease itself is no news.
+      // Changes of the lease by this client itself are no news.
       client.stopWatchingLease()
     }
   }

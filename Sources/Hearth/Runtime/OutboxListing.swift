@@ -24,7 +24,7 @@ struct OutboxStatus: Sendable {
   /// The writes that are only in memory, because another process holds the file.
   var unsavedCount: Int
 
-  /// True if the batch was sent and not answered. What another process has sent is known only up to a reservation.
+  /// True if the batch was sent and not answered. It is known only up to a reservation which writes another process has sent.
   func isAtBackend(_ batchID: BatchID) -> Bool {
     isSender ? sent.contains(batchID) : obstacle == nil && batchID <= state.sentThrough
   }

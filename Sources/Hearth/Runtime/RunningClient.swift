@@ -339,7 +339,7 @@ final class RunningClient {
 
   /// The outcome of a write whose completion was reported.
   private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
-    // What is stored counts: another process may have heard the answer, and this one only that its notice was lost.
+    // The stored outcome counts: another process may have heard the answer, and this one only that its notice was lost.
     if case .ended(let outcome)? = try? cache.localStore.outbox.fate(of: identity) { return .success(outcome) }
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }

@@ -62,7 +62,7 @@ package struct ClearingRun: Equatable, Sendable {
 
   package var isFinished: Bool { phase == .finished }
 
-  /// True if what is left to do is to empty the log, which has to wait while another connection reads.
+  /// True if only the log is left to empty, which must wait while another connection reads.
   package var awaitsReaders: Bool { phase == .erasing }
 
   /// Does the next step. When it throws, the run is as it was before.

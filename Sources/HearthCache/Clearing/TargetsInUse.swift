@@ -3,7 +3,7 @@ internal import HearthStore
 
 /// The targets that listeners of all clients use, in one transaction.
 ///
-/// The views of this client know what its listeners show. Of the other clients only the queries are known: a document that matches one, and
+/// The views of this client know what its listeners show. Only the queries of the other clients are known: a document that matches one, and
 /// that has no pending write, may be shown. For a query with a limit this includes documents that are not shown.
 struct TargetsInUse {
   private var own: Set<TargetID>

@@ -30,7 +30,7 @@ package struct News {
   /// True if the lease has another holder, or its holder another online state.
   package var concernsLease = false
   package var concernsIndexes = false
-  /// True if notices are missing: everything that is shown has to be read again.
+  /// True if notices are missing: everything that is shown must be read again.
   package var isIncomplete = false
   /// True if the holder of the lease has written something.
   package var isFromPrimary = false

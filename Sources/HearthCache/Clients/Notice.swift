@@ -32,7 +32,7 @@ enum Notice {
   case signOfLife
   /// More is known of writes: an attempt has failed, or the list of refused batches has changed.
   case outbox
-  /// The holder of the lease is to try at once to send what waits.
+  /// Tells the holder of the lease to try at once to send the waiting writes.
   case retryNow
 
   /// The numbers are part of the format.

@@ -378,7 +378,7 @@ package enum CacheFile {
       let grafted = try readOutbox(of: source, files, databaseID: databaseID, as: layout)
       if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
     }
-    // Of a file with other tables, none fits.
+    // No layout fits a file with other tables.
     if let best, best.foundCount >= outbox.foundCount { return best }
     return outbox
   }

@@ -36,8 +36,8 @@ final class FolderLock {
   ///
   /// - Parameter replacesFile: True if the database is left as it is or replaced by a new file, which holders that gave the folder back notice by
   ///   themselves. Then the number stays as it is.
-  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too. The errors of `body`, after which this one is
-  ///   to give the folder back.
+  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too. The errors of `body`; after one of these, the
+  ///   caller gives the folder back.
   func exclusively<T>(replacesFile: Bool = false, _ body: () throws -> T) throws -> T {
     guard mode == .shared else { return try body() }
     guard let file, file.change(to: .exclusive) else { throw Self.inUse(folder) }

@@ -85,7 +85,7 @@ extension SalvagedOutbox {
     }
   }
 
-  /// Takes pending batches that could not be read from an older state of the file: their rows lay elsewhere before the page was made that is lost.
+  /// Takes pending batches that could not be read from an older state of the file: their rows lay elsewhere before the lost page was made.
   mutating func takeLost(from older: SalvagedOutbox) {
     for entry in older.batches {
       let batchID = entry.batch.batchID

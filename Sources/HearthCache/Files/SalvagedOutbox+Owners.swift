@@ -68,7 +68,7 @@ extension SalvagedOutbox {
     let (table, isTableWhole) = users(in: database, "NOT INDEXED")
     let (index, isIndexWhole) = users(in: database, "INDEXED BY sqlite_autoindex_cache_users_1")
     areUsersComplete = isTableWhole && isIndexWhole && table == index
-    // What both say is right, so what contradicts it is not.
+    // An entry that both have is right, so one that contradicts it is wrong.
     enter(table.intersection(index))
     enter(table.symmetricDifference(index))
     // If both are damaged, the pages are read, except for numbers on which they disagree. A row with a sound key is never deleted.

@@ -158,7 +158,7 @@ struct SalvagedOutbox {
     return highest.map(CountedNumber.counters.contains) ?? false
   }
 
-  /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
+  /// From the beginning of the table, and if that breaks off, from its end. The condition that a batch was sent under is in its own row.
   private mutating func readBases(_ database: Database) {
     for order in ["ASC", "DESC"] {
       let isWhole = scan(database, "\(BaseDocumentTable.select) ORDER BY hash \(order)") { outbox, row in

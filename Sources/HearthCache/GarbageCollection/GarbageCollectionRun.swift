@@ -203,7 +203,7 @@ package struct GarbageCollectionRun {
     assert(!cache.isEager, "a cache that collects at once keeps no marks of use")
     let (last, count, sparedCount, edgesAfter) = try cache.run("Collect garbage", needsLease: true) {
       () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
-      // What clients show that have just come or have other targets is not known before the news are taken.
+      // Before the news are taken, it is not known what clients show if they have just come or have other targets.
       guard !cache.sharing.hasNewsOfClients else { return (position, 0, 0, edges) }
       var kept = try KeptDocuments(
         in: cache.tables, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes)
@@ -213,7 +213,7 @@ package struct GarbageCollectionRun {
       var bytes = 0
       for (key, next) in try cache.tables.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         guard let isKept = try isShown(key) ? true : kept.contains(key) else {
-          // The next step goes on with this document, and with the result that has to be read for it.
+          // The next step goes on with this document, and reads the result that it needs for it.
           return (last ?? position, count, sparedCount, kept.edges)
         }
         last = next

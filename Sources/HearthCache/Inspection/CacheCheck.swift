@@ -14,7 +14,7 @@ package struct CacheCheckReport: Equatable, Sendable {
   package var savedRejectedBatchCount = 0
   /// Refused writes that a recovery would keep without being able to list them, or not find.
   package var unreadableRejectedBatchCount = 0
-  /// False if refused writes may be kept that could not be read.
+  /// False if there may be refused writes that could not be read.
   package var isRejectedComplete = true
   /// Batches that a recovery would keep for a release that can read them, or not find.
   package var unreadableBatchCount = 0

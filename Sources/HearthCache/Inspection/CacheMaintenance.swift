@@ -35,7 +35,7 @@ package enum CacheMaintenance {
     do {
       try CacheFolderCheck.run(files)
     } catch .unfinished, .damaged {
-      // What is left of a cache may be deleted.
+      // The remains of a cache may be deleted.
     }
     return try exclusively(folder) { lock in
       let holdings = try holdings(folder: folder)

@@ -89,7 +89,7 @@ final class ActiveTargets {
 
   // MARK: - Rows
 
-  /// The number of a target is never given again. What memory has of a target in use would else be taken for another one's.
+  /// The number of a target is never given again. Otherwise the state in memory of a target in use would be taken for another one's.
   private func check(_ row: TargetData) throws {
     guard let active = memory.targets[row.targetID], active.data.target != row.target else { return }
     throw CacheError.corruptRecord(

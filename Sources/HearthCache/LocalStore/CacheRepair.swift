@@ -217,8 +217,8 @@ struct CacheRepair {
   }
 
   private mutating func repairOutcomes() throws {
-    // A mark is never lowered: a process with the connection may send up to it without another look. What one said that cannot be read was at
-    // most one reservation ahead.
+    // A mark is never lowered: a process with the connection may send up to it without another look. A mark that cannot be read was at most
+    // one reservation ahead.
     try database.update(
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)

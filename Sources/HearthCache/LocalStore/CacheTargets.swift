@@ -162,8 +162,8 @@ final class CacheTargets {
     return keys
   }
 
-  /// Keys in their order. What a target gains are mostly documents of the same snapshot, whose order is known: looking
-  /// each up in a set is cheaper than comparing paths.
+  /// Keys in their order. A target mostly gains documents of the same snapshot, whose order is known: looking each up in a set is cheaper
+  /// than comparing paths.
   private static func sorted(_ keys: Set<DocumentKey>, among ordered: [DocumentKey]) -> [DocumentKey] {
     guard keys.count >= ordered.count / 2 else { return keys.sorted() }
     let found = ordered.filter(keys.contains)

@@ -20,7 +20,7 @@ extension CacheTransactions {
     for target in news.targetStates.keys {
       let agreement = try tables.clients.agreement(of: target)
       news.targetStates[target] = agreement
-      // What a limit leaves out is not known, so it matters which documents it was counted with.
+      // The documents beyond a limit are not known, so it matters which documents the limit was counted with.
       let isLimited = targets[target]?.data.target.limit != nil
       news.confirmedKeys[target] = try agreement != .open && isLimited ? tables.targets.keys(of: target) : nil
     }
@@ -78,7 +78,7 @@ extension CacheTransactions {
         if !targets.isEmpty { health.noteRepair("another process has repaired the cache") }
         // Batches may have another owner, or none, and overlays are rebuilt.
         news.noteGap()
-      // Whatever a newer release tells: everything that is shown is read again.
+      // For any notice of a newer release, everything that is shown is read again.
       case nil: news.noteGap()
       }
     }

@@ -163,7 +163,7 @@ final class CacheTransactions {
     sharing.goBack(to: former.sharing)
   }
 
-  /// Checks what is in memory, in debug builds only. What costs more the more is in use is checked in each 64th transaction.
+  /// Checks what is in memory, in debug builds only. Checks whose cost grows with the contents in use are made in each 64th transaction.
   private func assertInvariants() {
     // A repair may leave memory and file apart until the cache is opened again.
     guard health.reopening == nil else { return }
@@ -198,7 +198,7 @@ final class CacheTransactions {
 
   /// The row of a target; nil if it has none.
   ///
-  /// What is in memory of a target in use is newer than its row, except at a secondary client: the holder of the lease writes the rows.
+  /// The state in memory of a target in use is newer than its row, except at a secondary client: the holder of the lease writes the rows.
   func knownTarget(_ target: Target) throws -> TargetData? {
     try activeTarget(target)?.data ?? tables.targets.target(target)
   }

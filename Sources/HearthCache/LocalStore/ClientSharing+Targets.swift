@@ -133,7 +133,7 @@ extension ClientSharing {
   /// Tells the others that a target with a limit has other documents.
   func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
     guard hasOthers else { return }
-    // Nobody is to take the documents for the result before the holder of the lease has said so again.
+    // The documents do not count as the result until the holder of the lease has said so again.
     if !areComplete { try clients.setAgreement(of: target, .open) }
     try tell(.targetState(target))
   }

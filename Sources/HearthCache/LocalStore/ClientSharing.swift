@@ -333,7 +333,7 @@ final class ClientSharing {
 
   // MARK: - Assertions
 
-  /// Checks what holds between transactions, in debug builds only. What the file says of the lease is not among it.
+  /// Checks what holds between transactions, in debug builds only. The lease's state in the file is not checked.
   func assertInvariants() {
     guard let member = membership else { return }
     assert(locks != nil, "client \(member.client) shares a cache without locks")

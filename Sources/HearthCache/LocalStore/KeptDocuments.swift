@@ -30,7 +30,7 @@ struct KeptDocuments {
 
   /// Returns whether a pinned query keeps a document.
   ///
-  /// - Returns: Nil if that is not known yet: more of a result has to be read than the step may read.
+  /// - Returns: Nil if that is not known yet, because the step may not read as much of a result as is needed.
   mutating func contains(_ key: DocumentKey) throws -> Bool? {
     let holding = pinned.filter { $0.holds(key) }
     guard !holding.isEmpty else { return false }

@@ -166,7 +166,7 @@ extension LocalStore {
 
   /// Makes the conditions durable under which the active user's batch is sent, before it is sent for the first time.
   ///
-  /// A batch that another process has taken out of the queue or changed is left as it is: it has to be read again anyway.
+  /// A batch that another process has taken out of the queue or changed is left as it is: it must be read again anyway.
   package func keepGuards(of batch: MutationBatch) throws {
     try transactions.run("Keep guards", synchronous: .full, needsLease: isShared) { try outbox.keepGuards(of: batch) }
   }

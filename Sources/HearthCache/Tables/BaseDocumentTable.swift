@@ -111,8 +111,8 @@ struct BaseDocumentTable {
       .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString))
   }
 
-  /// The key of a row: FNV-1a, the same in every release. Of two documents with one hash one has a row; the base of the other counts as
-  /// not known.
+  /// The key of a row: FNV-1a, the same in every release. If two documents have the same hash, one has a row, and the base of the other
+  /// counts as not known.
   private static func hash(of key: DocumentKey, user: UserRow) -> Int64 {
     let seed = 0xcbf2_9ce4_8422_2325 ^ UInt64(bitPattern: user)
     return Int64(

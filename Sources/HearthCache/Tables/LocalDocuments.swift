@@ -13,7 +13,7 @@ struct LocalDocuments {
   let queue: MutationQueue
   let overlays: OverlayTable
 
-  /// Overlays carry pending server timestamps as values; no transform is left that would need a time.
+  /// Overlays carry pending server timestamps as values, so no remaining transform needs a time.
   static let noWriteTime = Timestamp(seconds: 0, nanoseconds: 0)
 
   /// A document of the local view, with the fields that differ from the remote document because of pending writes (`mask` nil: the whole
@@ -97,7 +97,7 @@ struct LocalDocuments {
   ///
   /// Reads only the batches that touch one of these documents. A document without any loses its overlay.
   ///
-  /// - Parameter isKept: the overlays are to stay over what the backend is about to make of the documents.
+  /// - Parameter isKept: the overlays stay on top of the state that the backend is about to give the documents.
   func recalculate(_ remote: DocumentMap, isKept: Bool = false, user: UserRow) throws -> DocumentMap {
     let keys = remote.keys.sorted()
     let pending = try queue.pendingBatchIDs(for: keys, user: user)
@@ -141,10 +141,10 @@ struct LocalDocuments {
   /// Returns the state of an overlay that was `exact` on top of `before`, after the oldest batch in it was acknowledged and
   /// changed the remote document to `after`: `exact`, `wide`, or nil if it no longer shows what the other batches do.
   ///
-  /// It shows that if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from
-  /// there. The overlay covers every field that the next batch changes, so the fields that it takes from the remote
-  /// document are the same in `before`, in those contents and in `after`. It is wide if only the acknowledged batch is
-  /// known to change one of its fields. Of both batches only the part of this document is needed.
+  /// It shows that if the next batch has an effect both ways and leaves the same contents. All later batches start from there. The overlay
+  /// covers every field that the next batch changes, so the fields that it takes from the remote document are the same in `before`, in
+  /// those contents and in `after`. It is wide if only the acknowledged batch is known to change one of its fields. Only the part of both
+  /// batches for this document is needed.
   func stateOfUnaffected(
     from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
   ) throws -> OverlayTable.State? {

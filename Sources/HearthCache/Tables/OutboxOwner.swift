@@ -99,7 +99,7 @@ package enum OutboxOwner: Equatable, Sendable {
   /// The id of a user; nil for all others.
   package var userID: String? { if case .user(let id) = self { id } else { nil } }
 
-  /// The identity as tables show it. What is no user id stands in parentheses.
+  /// The identity as tables show it. Any name that is not a user id stands in parentheses.
   package var inWords: String {
     switch self {
     case .nobody: "(signed out)"

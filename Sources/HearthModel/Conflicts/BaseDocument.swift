@@ -18,7 +18,7 @@ package struct BaseDocument: Equatable, Sendable {
     self.copyName = copyName
   }
 
-  /// True if the backend's document has to be read before a write can be sent.
+  /// True if the backend's document must be read before a write can be sent.
   package var mustBeCompared: Bool { isOutdated || !(document.isFound || document.isMissing) }
 
   /// The condition under which a mutation may be carried out; nil if its own one is enough.

@@ -14,7 +14,7 @@ package struct LocalWrite: Equatable, Sendable {
   package var mutations: [Mutation]
   /// The time that local estimates of server timestamps show.
   package var localWriteTime: Timestamp
-  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it is to have no label.
+  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it gets no label.
   package var identity: BatchIdentity?
   /// True if the caller is told when the write is saved, and its outcome is kept under its identity.
   package var keepsOutcome: Bool

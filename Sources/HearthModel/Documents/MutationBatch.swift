@@ -33,8 +33,9 @@ package struct MutationBatch: Equatable, Sendable {
   package var keepsBases: Bool
   /// True if the resolution of a conflict has put other mutations in the place of those that the application wrote.
   package var isResolved: Bool
-  /// The conditions under which the backend is to carry it out, by document, in place of those of its first mutation. They are stored before
-  /// the batch is sent for the first time, and it is sent with them until it is answered, whatever the rules for conflicts are by then.
+  /// The conditions under which the backend carries it out, by document. They take the place of those of its first mutation. They are
+  /// stored before the batch is sent for the first time, and it is sent with them until it is answered, whatever the rules for conflicts
+  /// are by then.
   ///
   /// Nil as long as they are not decided, so that it was never sent, and always without ``keepsBases``.
   package var guards: [DocumentKey: Precondition]?

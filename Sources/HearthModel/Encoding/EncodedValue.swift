@@ -27,7 +27,7 @@ package struct EncodedValue {
     try self.init(WireReader(bytes))
   }
 
-  /// Reads the contents of a `google.firestore.v1.Value`. Of several members of its oneof, the last one counts.
+  /// Reads the contents of a `google.firestore.v1.Value`. If there are several members of its oneof, the last one counts.
   package init(_ message: WireReader) throws(WireFormatError) {
     var reader = message
     var payload: Payload?

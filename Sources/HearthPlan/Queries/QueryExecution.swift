@@ -70,7 +70,7 @@ package struct QueryExecution: Equatable, Sendable {
   /// JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
   private static let indexRatio = (numerator: 34, denominator: 10)
 
-  /// True if so many documents were read in vain, or so many ranges, that an index is worth what it costs later writes.
+  /// True if so many documents and ranges were read for the result that an index is worth its costs for later writes.
   package var isWorthAnIndex: Bool {
     let looks = rowsRead + rangesRead
     return looks >= Self.rowsWithoutIndex

@@ -8,7 +8,7 @@ extension CallConnection {
   func receive(_ data: HTTP2Frame.FramePayload.Data, _ id: HTTP2StreamID) {
     guard case .byteBuffer(let bytes) = data.data else { return }
     let count = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
-    // What a connection may send is bounded by its streams' windows.
+    // The bytes that a connection may send are bounded by its streams' windows.
     unreturnedBytes += count
     if unreturnedBytes >= Self.connectionWindow / 2 {
       write(.windowUpdate(windowSizeIncrement: unreturnedBytes), .rootStream)

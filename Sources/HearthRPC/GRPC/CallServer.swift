@@ -223,7 +223,7 @@ extension CallServer {
     let pump = Task {
       do {
         for await bytes in requests {
-          // What the tap makes of a request must not overtake the answers to those before: an error ends the call.
+          // The tap's outcome for a request must not overtake the answers to earlier requests: an error ends the call.
           await call.untilIdle()
           if try await tap.request(call.method.decode(bytes)) { call.deliver(bytes, passingIntake: true) }
         }

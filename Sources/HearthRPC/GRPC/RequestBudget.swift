@@ -30,7 +30,7 @@ package final class RequestBudget: Sendable {
   ///   - count: At least 1.
   ///   - total: All bytes of the request, these among them.
   ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
-  /// - Returns: False if the request has to be refused; the bytes do not count then.
+  /// - Returns: False if the request must be refused; its bytes then do not count.
   func take(_ count: Int, of total: Int, in share: ConnectionShare, endsTransaction: () -> Bool) -> Bool {
     let all = held.add(count, ordering: .relaxed).newValue
     let own = share.requestBytes.add(count, ordering: .relaxed).newValue

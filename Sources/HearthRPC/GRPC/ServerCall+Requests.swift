@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-// What the client sends, and what else a stream waits for.
+// The client's requests, and the other events that a stream waits for.
 
 extension ServerCall {
   /// Adds a request. Called by the connection, and by the task that has changed what the connection had.

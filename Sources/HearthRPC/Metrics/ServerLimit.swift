@@ -15,7 +15,7 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
     .unreadBytes, .unread, .webBody,
   ]
 
-  // Of connections.
+  // Limits of connections.
   package static let connections = ServerLimit(rawValue: "connections")
   package static let streamsPerConnection = ServerLimit(rawValue: "streams_per_connection")
   package static let pings = ServerLimit(rawValue: "pings")
@@ -25,7 +25,7 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   package static let strayFrames = ServerLimit(rawValue: "stray_frames")
   package static let keepAlive = ServerLimit(rawValue: "keep_alive")
   package static let webIdle = ServerLimit(rawValue: "web_idle")
-  // Of calls.
+  // Limits of calls.
   package static let calls = ServerLimit(rawValue: "calls")
   package static let requestBytes = ServerLimit(rawValue: "request_bytes")
   package static let receivedBytes = ServerLimit(rawValue: "received_bytes")

@@ -130,7 +130,7 @@ package struct RESTService: WebService {
         hasNoBody: request.verb == "HEAD", headers: headers))
   }
 
-  /// The binding of a path. Of several that match, the first that takes its variables for names.
+  /// The binding of a path. If several match, it is the first that takes its variables for names.
   private func match(_ verb: String, _ path: [Substring]) throws(RESTFailure) -> (HTTPBinding, [String])? {
     var second: (HTTPBinding, [String])?
     for binding in bindings where binding.verb == verb {

@@ -150,8 +150,8 @@ extension ChangeFeed {
 
   /// Has the window of a query read again, once for all streams that wait for it.
   ///
-  /// - Parameter read: Reads the window at a version, which takes the place of a known one; nil if it is too large to be kept. What it throws is
-  ///   thrown only to the stream that reads.
+  /// - Parameter read: Reads the window at a version, which takes the place of a known one; nil if it is too large to be kept. Only the
+  ///   stream that reads gets its error.
   func refill(
     _ query: QueryID,
     _ read: (Query, SnapshotVersion, _ known: LimitWindow) async throws(StatusError) -> RefilledWindow?

@@ -8,7 +8,7 @@ internal import HearthModel
 /// A result that does not reach its limit holds every document that matches. If it is too large to keep, its documents are counted instead.
 /// That is sufficient as long as the result does not exceed the limit.
 struct LimitWindow: Sendable {
-  /// In the order of the query. Of the fields only those that order are kept.
+  /// In the order of the query. Only the fields of the order are kept.
   private var documents: [Document]
   private(set) var versions: [DocumentKey: SnapshotVersion]
   /// The number of documents in a result that is only counted.

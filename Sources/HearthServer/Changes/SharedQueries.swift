@@ -16,8 +16,8 @@ struct SharedQueries {
     var queries: Set<QueryID> = []
     /// Targets with effects that were not taken.
     var news: Set<QueryID> = []
-    /// True from the moment at which the subscriber is woken until it has taken everything. What comes in between needs no further wake. A
-    /// subscriber that sleeps has no news.
+    /// True from the moment at which the subscriber is woken until it has taken everything. Effects that come in between need no further
+    /// wake. A subscriber that sleeps has no news.
     var isAwake = false
     /// While it is awake: it has taken the effects up to this version.
     var position: SnapshotVersion

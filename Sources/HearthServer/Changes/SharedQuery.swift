@@ -129,7 +129,7 @@ struct SharedQuery {
     forget(through: present)
   }
 
-  /// The window, if it has to be read again.
+  /// The window, if it must be read again.
   var staleWindow: LimitWindow? {
     guard case .stale(let known, _) = window else { return nil }
     return known
@@ -162,7 +162,7 @@ struct SharedQuery {
     switch window {
     case .unknown(_, let pending), .stale(_, let pending):
       guard let first = pending.first, first.version <= version else { return forget(through: version) }
-      // What is left cannot be applied to anything.
+      // The remaining changes cannot be applied to anything.
       window = .unknown(since: present, pending: [])
       forget(through: present)
     case nil, .known: forget(through: version)

@@ -19,7 +19,7 @@ struct WindowDraft: Sendable {
   init(_ query: Query, in memory: WindowMemory?) {
     self.query = query
     share = memory.map { WindowMemory.Share(of: $0) }
-    // Of a limit that is too large for its documents to be kept, none are.
+    // If the limit is too large to keep its documents, none are kept.
     let most = (memory?.bytesPerWindow ?? 0) / LimitWindow.overheadBytes
     heads = query.limit ?? .max <= most ? [] : nil
   }

@@ -18,10 +18,10 @@ protocol Databases: AnyObject, Sendable {
   ///   A failure is that of this call: the next one tries again.
   func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase
 
-  /// Makes these the declared indexes of all databases, also of those that are opened later. Of several declarations the latest counts.
+  /// Makes these the declared indexes of all databases, also of those that are opened later. The latest declaration counts.
   ///
-  /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. What
-  /// fails is logged, and the databases keep the indexes that they have.
+  /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. A
+  /// failure is logged, and the databases keep the indexes that they have.
   func declare(_ indexes: IndexFile.Contents) async
 
   /// The use of the databases now, for metrics. It costs a few locks of each open database.

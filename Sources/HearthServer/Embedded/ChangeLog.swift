@@ -222,7 +222,7 @@ extension ChangeLog {
     try delete.bind(2, last.collection)
     try delete.bind(3, last.id)
     try delete.run()
-    // Of this commit some rows may be left; the log is complete after it.
+    // Some rows of this commit may be left; the log is complete after it.
     totals.start = max(start, SnapshotVersion(microseconds: last.version))
     for collection in touched.sorted() { try collections.removeIfUnused(collection) }
     return true

@@ -253,7 +253,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   /// A blank database is about to move to its place.
   mutating func beginSettling(_ id: DatabaseID) -> Admission {
     defer { assertInvariants() }
-    // What waits to be committed when the server ends is committed.
+    // Writes that wait for their commit when the server ends are committed.
     guard !isShutDown else { return .admitted }
     guard case .blank(var blank)? = entries[id] else {
       assertionFailure("\(id) has a first commit but is \(state(of: id))")
@@ -331,7 +331,8 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     return [.open(id)]
   }
 
-  /// Ends everything: calls that wait fail, and so do later ones. The table is empty when all is closed that is open or being opened.
+  /// Ends everything: calls that wait fail, and so do later ones. The table is empty when every open database, and every one being opened,
+  /// is closed.
   ///
   /// - Returns: Also the databases to close; ``closed(_:)`` follows for each.
   mutating func shutDown() -> (actions: [Action], open: [Database]) {

@@ -14,7 +14,7 @@ extension EmbeddedStorage {
   ///
   /// If a checkpoint has copied the destroyed pages into the file, the newest state is moved into it.
   ///
-  /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` has to be called before anything is written.
+  /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` must be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
   static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
     guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }

@@ -150,7 +150,7 @@ extension StorageReader.Snapshot {
       part = next
       execution = execution.adding(next.execution)
     }
-    // What lies behind the first end is not known yet.
+    // Documents behind the first end are not known yet.
     if let known = past.end, end.map({ piece.compare(known, $0) == .ascending }) ?? true { end = known }
     var result = unchanged + past.documents
     if let end {

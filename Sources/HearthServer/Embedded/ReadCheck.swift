@@ -93,7 +93,7 @@ struct ReadCheck: Sendable {
     // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
     guard through >= logStart else { return .conflict }
     guard effort > 0 else { return .unfinished }
-    // Of many documents and collections, few have changed in the time that is left.
+    // With many documents and collections, all changes are looked at: few were made after `through`.
     if let index { return try checkAll(changes, index, &effort) }
     for key in keys {
       effort -= 1

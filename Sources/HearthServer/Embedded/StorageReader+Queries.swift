@@ -51,7 +51,7 @@ extension StorageReader.Snapshot {
     let isPast = past.map { $0 < version } ?? false
     var piece = query
     if let start = position.start { piece.startAt = start }
-    // Of what is read in the past, many documents may have come since.
+    // In a read of the past, many of the documents may have come since.
     piece.limit = isPast ? position.count : wanted
     guard let first = try reader.queries.piece(of: piece, bytes: sizes.bytes, position.effort) else { return nil }
 

@@ -71,8 +71,8 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false
 
-  /// The age of the history that each database keeps, for resumed listeners, reads in the past and transactions. What needs an older one
-  /// reads everything again (listeners) or fails with FAILED_PRECONDITION.
+  /// The age of the history that each database keeps, for resumed listeners, reads in the past and transactions. Listeners that need an
+  /// older one read everything again; other requests fail with FAILED_PRECONDITION.
   package var historyTime = Duration.seconds(3600)
 
   /// The bytes of each database's history. Beyond them history is dropped before its time, which is logged.

@@ -89,7 +89,7 @@ struct ReadSchedule {
   /// The reads of this file that wait, also those in the middle.
   func waitingCount(_ file: FileID) -> Int { files[file]?.waitingCount ?? 0 }
 
-  /// True if a read of this file that were added now would run at once. While a slot is free, nothing waits that could have it.
+  /// True if a read of this file that were added now would run at once. While a slot is free, no read waits that could take it.
   func hasRoom(_ file: FileID) -> Bool {
     running.count < slots && files[file]?.mayBegin != false
   }

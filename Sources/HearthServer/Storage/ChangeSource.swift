@@ -12,10 +12,9 @@ internal import HearthModel
 protocol ChangeSource: AnyObject, Sendable {
   /// The streams of this process that follow the database. There is one as long as the storage is open.
   ///
-  /// The storage publishes each commit there that has changed something, whichever process has made it: once, in the order of versions, after it
-  /// is durable and reads show it. A commit of this process is published before it is acknowledged. Where the storage does not know each
-  /// commit, it publishes one that is not complete (``CommittedChange/isComplete``) with the version of the last: streams then ask for the
-  /// difference.
+  /// The storage publishes there each commit of any process that has changed something: once, in the order of versions, after it is durable
+  /// and reads show it. A commit of this process is published before it is acknowledged. Where the storage does not know each commit, it
+  /// publishes one that is not complete (``CommittedChange/isComplete``) with the version of the last: streams then ask for the difference.
   var feed: ChangeFeed { get }
 
   /// Brings the feed to the present: when it returns, all commits that were acknowledged before the call, by whichever process, are published.

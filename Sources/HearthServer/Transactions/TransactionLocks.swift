@@ -66,7 +66,7 @@ final class TransactionLocks: Sendable {
 
   // MARK: - Transactions
 
-  /// Locks documents and a queried range for a transaction. What is read afterwards stays as it is until ``release(_:)``.
+  /// Locks documents and a queried range for a transaction. Documents that are read afterwards do not change until ``release(_:)``.
   ///
   /// - Throws: ABORTED if the transaction waited too long, or was aborted to break a deadlock; CANCELLED; UNAVAILABLE.
   func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) async throws(StatusError) {
@@ -240,7 +240,7 @@ final class TransactionLocks: Sendable {
     return count
   }
 
-  /// Looks from time to time for locks and waits that have become too old, as long as a request waits.
+  /// As long as a request waits, looks from time to time for locks and waits that have become too old.
   private func watch() {
     let isFirst = state.withLock { state in
       defer { state.isWatched = true }

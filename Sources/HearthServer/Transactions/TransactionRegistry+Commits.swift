@@ -118,7 +118,7 @@ extension TransactionRegistry {
     }
     if ended != nil, case .failure(let error) = result, error.code == .aborted { metrics?.transactionAborted() }
     if let ended, ended.isolation == .pessimistic { locks.release(ended.owner) }
-    // What the client of the first call has cancelled, that of a repetition may try again.
+    // If the client of the first call has cancelled it, the client of a repetition may try again.
     if case .failure(let error) = result, error.code == .cancelled {
       for continuation in waiting { continuation.resume(returning: .failure(Self.unfinished)) }
       return

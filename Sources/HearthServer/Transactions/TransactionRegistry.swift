@@ -278,7 +278,8 @@ final class TransactionRegistry: Sendable {
         }
         throw error
       }
-      // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
+      // It may have ended while it waited. Documents that it has locked since then would stay locked. A commit in progress unlocks at its
+      // end.
       let (error, isEnding) = state.withLock { state -> (StatusError?, Bool) in
         let (transaction, isCommitting) = state.endWait(of: id, at: clock.elapsedMicroseconds) ?? (nil, false)
         guard let transaction, !isCommitting else { return (Self.closed, isCommitting) }

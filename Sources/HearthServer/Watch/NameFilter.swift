@@ -16,7 +16,7 @@ struct NameFilter {
 
   /// - Parameters:
   ///   - count: The number of names that will be inserted.
-  ///   - errorRate: The share of other names that the filter is to take for its own; between 0 and 1.
+  ///   - errorRate: The share of other names that the filter may take for its own; between 0 and 1.
   init(count: Int, errorRate: Double = 0.0001) {
     let wanted = (-Double(max(count, 0)) * log(errorRate) / (log(2) * log(2))).rounded(.up)
     guard count > 0, wanted >= 1, let bits = Int(exactly: wanted) else {

@@ -85,7 +85,8 @@ struct CollectionTree {
   func segment(before segment: String?, of node: Node) throws -> String? {
     let end = segment.map { node.prefix + $0 } ?? node.end
     var found = try path(from: node.prefix, below: end, isLast: true).map(node.segment)
-    // What extends the segment by a byte smaller than "/" lies before its paths in the index, and behind it in the order of segments.
+    // A segment that extends this one by a byte smaller than "/" lies before its paths in the index, and behind it in the order of
+    // segments.
     while let shorter = found {
       let path = node.prefix + shorter
       var upper = PathRange(below: path).lower

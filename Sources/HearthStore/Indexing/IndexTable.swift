@@ -68,8 +68,8 @@ package final class IndexTable {
     }
   }
 
-  /// Says which state of the indexes the running transaction sees. What was read about the indexes in an earlier transaction with
-  /// the same number is then not read again.
+  /// Says which state of the indexes the running transaction sees. Facts about the indexes that were read in an earlier transaction with
+  /// the same number are then not read again.
   ///
   /// - Parameter state: A number that the owner keeps in the same database, and changes in each transaction that changes a
   ///   definition or fills an index.

@@ -102,7 +102,7 @@ struct IndexedRun {
         ? try documents.collections(in: scope, limit: Self.rangesOfPiece / max(collectionAccesses.count, 1)) : []
       guard let collections else { return nil }
       var budget = ReadBudget.unlimited
-      // Of several ranges, each gives as many documents as the piece has.
+      // If there are several ranges, each gives as many documents as the piece has.
       if effort == .direct, rangeCount(in: collections.count) > 1 {
         budget =
           collectionAccesses.isEmpty

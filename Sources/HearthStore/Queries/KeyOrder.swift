@@ -127,7 +127,7 @@ struct KeyOrder {
     var range = SegmentRange()
     if isOnLower, depth < lower.count { range.lower = lower[depth] }
     if isOnUpper, let upper {
-      // What lies below a document comes behind it.
+      // Documents below a document come behind it.
       guard depth < upper.count else { return }
       range.upper = upper[depth]
     }

@@ -100,8 +100,8 @@ package final class Database {
   private var currentSynchronous: Synchronous
   private var current: RunningTransaction?
 
-  /// Counts outermost transactions. What was read inside a transaction is still true while this number stays the same and
-  /// ``isInTransaction`` holds, because no other connection can have changed it.
+  /// Counts outermost transactions. Contents that were read inside a transaction are still true while this number stays the same and
+  /// ``isInTransaction`` holds, because no other connection can have changed them.
   package private(set) var transactionNumber: UInt64 = 0
 
   private struct RunningTransaction {
@@ -186,7 +186,7 @@ package final class Database {
       default: String(scalar)
       }
     }
-    // What follows two slashes would be the name of a machine, so an absolute path gets two of its own.
+    // After two slashes SQLite expects the name of a machine, so an absolute path gets two more in front.
     return (path.hasPrefix("/") ? "file://" : "file:") + escaped.joined() + "?immutable=1"
   }
 

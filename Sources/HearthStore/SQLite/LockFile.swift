@@ -44,7 +44,7 @@ package final class LockFile: Sendable {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
     var failure = Self.lock(opened, mode)
-    // Those who only look hold the lock for a moment.
+    // Processes that only look hold the lock for a moment.
     for _ in 0..<20 where failure == .inUse {
       pause()
       failure = Self.lock(opened, mode)

@@ -10,10 +10,10 @@ package struct PendingAdjustment: Sendable {
   package static let maximumDocuments = 1_000
 
   private let query: Query
-  /// The aggregations that the backend has to be asked for.
+  /// The aggregations to ask the backend for.
   package let aggregations: [Aggregation]
   private let writes: [DocumentKey: [MutationBatch]]
-  /// The documents that the backend has to be asked for, in key order.
+  /// The documents to ask the backend for, in key order.
   package let keys: [DocumentKey]
 
   /// Fails if one request cannot ask for what is needed.

@@ -46,7 +46,7 @@ struct BackendLink {
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
   /// True if the watch stream may be open once this client has the lease.
   var canWatchAsPrimary: Bool { offlineCauses.isSubset(of: [.outboxFailure, .secondary]) }
-  /// True if batches may be sent that were not sent before.
+  /// True if there may be new batches to send.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
   /// True if the watch stream is neither open nor about to be.
   var isStopped: Bool { !watchStream.isStarted }

@@ -288,14 +288,14 @@ struct Conflicts {
 
   /// Goes on with the questions that were asked before, if they are the same as those of a conflict that was found now.
   ///
-  /// - Returns: False if the application has to be asked.
+  /// - Returns: False if the application must be asked.
   private mutating func takeUpParked(for conflict: OpenConflict) -> (Bool, [Action]) {
     guard let parked else { return (false, []) }
     guard parked.isAbout(conflict) else { return (false, dropParked()) }
     self.parked = nil
     open = parked.conflict
-    // What was read now is stored with the answers: others may have written the document in between, and deleted it again. And writes behind
-    // this one may have been made or cancelled.
+    // The state that was read now is stored with the answers: others may have written the document in between, and deleted it again. And
+    // writes behind this one may have been made or cancelled.
     open?.remote = conflict.remote
     open?.bases = conflict.bases
     return (true, parked.answers.reduce([.outboxChanges]) { $0 + answered($1.id, $1.result) })

@@ -100,7 +100,7 @@ extension OutboxSender {
 
   /// Makes durable that a batch may be at the backend, if it is not known yet.
   ///
-  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it has to be read again.
+  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it must be read again.
   mutating func reserveSending(of batchID: BatchID, in localStore: LocalStore) throws -> Bool {
     if isReserved(batchID) { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)

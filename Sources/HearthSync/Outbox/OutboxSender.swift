@@ -156,7 +156,7 @@ struct OutboxSender {
   /// Puts a batch on its way that was just stored at the end of the outbox, without its being read back, if all before it are on theirs. One
   /// that no mark covers, or that needs preconditions, is read like others.
   ///
-  /// - Parameter canWrite: True if batches may be sent that were not sent before.
+  /// - Parameter canWrite: True if there may be new batches to send.
   mutating func offer(_ batch: MutationBatch, canWrite: Bool) -> [SyncAction] {
     guard !batch.keepsBases, !stream.isReady || mark.covers(batch.batchID) else {
       reachesEndOfOutbox = false
@@ -183,7 +183,7 @@ struct OutboxSender {
     reachesEndOfOutbox = true
   }
 
-  /// A batch was stored that is not in the pipeline.
+  /// A batch was stored, and is not in the pipeline.
   mutating func outboxHasGrown() {
     reachesEndOfOutbox = false
   }

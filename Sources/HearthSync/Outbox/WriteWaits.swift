@@ -13,7 +13,7 @@ struct WriteWaits {
   private(set) var pendingBatches: [BatchID: Wait]
   /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
-  /// The calls that wait until the writes are stored that are held in memory (``HeldCalls``), and then for their answers.
+  /// The calls that wait until the writes held in memory (``HeldCalls``) are stored, and then for their answers.
   private var heldRequests: [RequestID] = []
 
   /// - Parameter pendingBatches: The calls that an earlier engine left.

@@ -94,14 +94,14 @@ struct QueryListener {
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {
     guard case .waiting(var kept?) = state, saysEnough(kept) else { return nil }
-    // The client is offline. What a pending write keeps from being the backend's result is from the cache then.
+    // The client is offline. A result that is not the backend's because of a pending write then counts as from the cache.
     if options.waitForSyncWhenOnline, !kept.isAnswered { kept.isFromCache = true }
     state = .raised(hadPendingWrites: kept.hasPendingWrites, wasFromCache: kept.isFromCache)
     return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
 
   private func saysEnough(_ snapshot: ViewSnapshot) -> Bool {
-    // What was confirmed before the client went offline is no answer; the view's next snapshot says that it is from the cache.
+    // A confirmation from before the client went offline is no answer; the view's next snapshot says that it is from the cache.
     if awaitsFreshAnswer, onlineState != .offline || !snapshot.isFromCache { return false }
     if onlineState == .offline { return true }
     if !listensToBackend { return true }

@@ -117,7 +117,7 @@ extension QueryViews {
       if queries[id]?.listeners.isEmpty == true { queries.remove(id) }
     }
     foreignTargets = [:]
-    // What views wait for is read again with everything else.
+    // The documents that views wait for are read again with everything else.
     for target in targets { _ = setWatcher(wanted.contains(target) ? .otherClient : .nobody, of: target) }
     return gone
   }

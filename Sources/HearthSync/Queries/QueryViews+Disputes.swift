@@ -3,7 +3,8 @@ internal import HearthModel
 
 /// Documents about which client and backend disagree.
 extension QueryViews {
-  /// A watch stream is about to be asked for all targets. What a former one has said of documents that were looked up may be over.
+  /// A watch stream is about to be asked for all targets. The answers of a former stream about documents that were looked up may no longer
+  /// be true.
   mutating func streamBegins() -> [Action] {
     let actions = Self.lookups(limbo.streamBegins())
     let disputed = queries.ids.filter { queries[$0]?.view.hasDisputes == true }

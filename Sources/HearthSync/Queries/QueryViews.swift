@@ -52,7 +52,7 @@ struct QueryViews {
   var resolvesLimbo: Bool
   /// The changes to store.
   var reports = ViewReports()
-  /// The documents that views are to show as the cache has them, and that are not read yet.
+  /// The documents that views will show as the cache has them, and that are not read yet.
   private(set) var unreadKeys: Set<DocumentKey> = []
   /// The listeners that are notified when all views are in sync after a change, in the order of registration.
   private var inSyncListeners: [ListenerID] = []
@@ -176,7 +176,7 @@ struct QueryViews {
     queries.add(listener, to: queryID)
     if queries[queryID]?.view.awaitsOnlyOwnWrites == true { ownWriteWaits.noteGap() }
     if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
-    // What was found out for the new one may be what others wait for.
+    // The new listener may have brought an answer that others wait for.
     let hasChanged = queries[queryID].map { $0.view.isAnswered != $0.wasAnswered } ?? false
     return hasChanged ? actions + raiseAnswers(of: [queryID]) : actions
   }
@@ -220,7 +220,7 @@ struct QueryViews {
     return actions
   }
 
-  /// The backend refuses a read that was made although its query has a listener: only the read fails.
+  /// The backend refuses a read whose query has a listener: only the read fails.
   mutating func rejectRead(of listener: ListenerID, _ error: StatusError) -> [Action] {
     unlisten(listener) + [.emit(.raiseError(listener, error))]
   }

@@ -22,7 +22,7 @@ extension CacheMembership {
 
   /// Ends the turn of this client if another one has a use for the lease and the turn has lasted long enough.
   ///
-  /// - Returns: True if another client is to have the lease.
+  /// - Returns: True if another client gets the lease.
   mutating func endTurn(_ state: TurnState, in localStore: LocalStore) -> (isLeft: Bool, actions: [Action]) {
     guard isPrimary, !localStore.leaseIsLost else { return (false, []) }
     do {

@@ -22,7 +22,7 @@ struct CacheMembership {
     case countAsOffline
     /// It lives: its online state is that of this client again.
     case showSharedState
-    /// Another client has the lease, or is to have it.
+    /// Another client has the lease, or gets it.
     case loseLease
     /// The turn goes on: batches may be sent again.
     case sendOn
@@ -32,9 +32,9 @@ struct CacheMembership {
 
   /// A notice that a client owes the others because another process has held the file.
   enum OwedNotice: CaseIterable {
-    /// That its turns in vain do not count any more.
+    /// That its unsuccessful turns do not count any more.
     case forgottenTurns
-    /// That the primary client is to end its pauses, by a secondary one.
+    /// By a secondary client: that the primary client ends its pauses.
     case retry
     /// A sign of life, of the primary client.
     case sign
@@ -182,7 +182,7 @@ struct CacheMembership {
       states(), online, store: { try localStore.publish($0) }, storeOnline: { try localStore.publish($0) })
   }
 
-  /// Notifies the other clients at the end of an event: see ``publish(_:_:in:)``. What fails is repeated.
+  /// Notifies the other clients at the end of an event: see ``publish(_:_:in:)``. A notification that fails is repeated.
   mutating func publishSoon(
     _ states: @autoclosure () -> [TargetID: TargetAgreement], _ online: OnlineState, in localStore: LocalStore
   ) -> [Action] {

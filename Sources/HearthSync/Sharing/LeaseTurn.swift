@@ -93,7 +93,7 @@ struct LeaseTurn {
       futileTurnPause: configuration.futileTurnPause)
   }
 
-  /// Another client is to have the lease: nothing more is sent.
+  /// Another client gets the lease: nothing more is sent.
   mutating func end() {
     isEnding = true
   }

@@ -44,7 +44,7 @@ struct PublishedStates {
   /// The target is not watched any more: of its agreement nobody hears.
   mutating func watchEnds(of target: TargetID) { inherited.remove(target) }
 
-  /// Nothing is published any more: no other client is left that could read it.
+  /// Nothing is published any more, because no other client is left to read it.
   mutating func removeAll() {
     self = PublishedStates()
   }
@@ -67,7 +67,7 @@ struct PublishedStates {
   ///   - online: The online state of this client.
   ///   - store: Stores changed agreements; called first.
   ///   - storeOnline: Stores the online state if it has changed.
-  /// - Throws: The error of a closure. What it was to store is published the next time.
+  /// - Throws: The error of a closure. The states that it did not store are published the next time.
   mutating func publish(
     _ states: [TargetID: TargetAgreement], _ online: OnlineState,
     store: ([TargetID: TargetAgreement]) throws -> Void, storeOnline: (OnlineState) throws -> Void

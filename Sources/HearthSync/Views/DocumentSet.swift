@@ -76,7 +76,7 @@ struct DocumentSet: Sendable {
       for document in documents { insert(document) }
       return
     }
-    // Of several versions of a document the last one counts.
+    // If there are several versions of a document, the last one counts.
     for document in documents { table.insert(DocumentList.Box(document, orderedBy: query)) }
     let keys = Set(documents.map(\.key))
     var boxes = list.boxes.filter { !keys.contains($0.document.key) }

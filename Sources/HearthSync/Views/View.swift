@@ -35,8 +35,8 @@ struct View {
 
   /// The client of the cache that receives the target from the backend.
   enum Watcher {
-    /// The backend is not asked for the target: only listeners to the cache are left. What the view shows is the cache's state, and
-    /// nothing that the backend would still have to confirm is waited for.
+    /// The backend is not asked for the target: only listeners to the cache are left. The view shows the cache's state, and does not wait
+    /// for a confirmation by the backend.
     case nobody
     /// The primary client, at another one.
     case otherClient
@@ -67,8 +67,8 @@ struct View {
   /// nil if that is not known.
   private var showsUnconfirmed: Bool?
   private(set) var mutatedKeys: Set<DocumentKey> = []
-  /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
-  /// is to bring the outcome.
+  /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream will bring
+  /// the outcome.
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Documents that are not held back any more.
   private var released = ReleasedDocuments()
@@ -83,7 +83,7 @@ struct View {
   private var hasCachedResults: Bool
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
-  /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that has to be
+  /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that must be
   /// found out.
   private var awaitsOwnWrites: Bool? = false
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
@@ -156,8 +156,8 @@ struct View {
 
   /// Takes note of who hears from the backend from now on. This raises no snapshot.
   ///
-  /// With the last listener to the backend ends what was known of its agreement: nothing tells this client of later changes. Of a view
-  /// that another client keeps current, that client says when that ends.
+  /// Without a listener to the backend, its agreement is not known any more: nothing tells this client of later changes. If another client
+  /// keeps the view current, that client says when this ends.
   ///
   /// Documents are looked up here only while this client can hear the answer; they would stay in limbo permanently.
   mutating func setWatcher(_ new: Watcher) -> Outcome {
@@ -202,7 +202,7 @@ struct View {
     if !limboKeys.isEmpty { disputedKeys = limboKeys.intersection(keys) }
   }
 
-  /// True if more has to be looked at than the view itself to say whether it is answered.
+  /// True if the view itself does not tell whether it is answered, and more must be looked at.
   var isUndecided: Bool { !limboKeys.isEmpty || awaitsOwnWrites == nil }
 
   var hasDisputes: Bool { !disputedKeys.isEmpty }
@@ -290,7 +290,7 @@ struct View {
       let old = before[key]
       let new = query.matches(document) ? document : nil
       guard let kind = changeKind(from: old, to: new) else {
-        // The watch stream is to bring the outcome of an acknowledged write.
+        // The watch stream will bring the outcome of an acknowledged write.
         if watcher != .nobody, let old, old.hasLocalMutations, let new, new.hasCommittedMutations {
           result.heldBack[key] = new.version
         }

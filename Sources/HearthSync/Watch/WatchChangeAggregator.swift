@@ -301,7 +301,7 @@ struct WatchChangeAggregator {
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
     targets[id] = Gathered(isReset: true)
-    // What comes from now on is all of it.
+    // The documents that come from now on are the whole result.
     readFilters[id]?.missingCount = 0
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }
   }
