@@ -20,13 +20,13 @@ struct Wording {
   private static let rules = [
     Rule("of which", "of whom", instead: "\"whose\", or a sentence of its own"),
     Rule(
-      "is to be", "are to be", "was to be", "were to be", 
+      "is to be", "are to be", "was to be", "were to be",
       instead: "\"must be\", \"should be\", \"will be\", or the plain verb"),
     Rule("made for", instead: "\"based on\" for a version, \"created for\" for a purpose"),
     Rule("meanwhile", instead: "\"in between\", \"at the same time\", or \"since then\""),
     Rule("the begin", "its begin", "their begin", "this begin", "each begin", instead: "\"start\""),
     Rule("for ever", instead: "\"permanently\", or \"without end\""),
-    Rule("in step", "out of step", instead: "\"in sync\""),
+    Rule("in step", "into step", "out of step", instead: "\"in sync\""),
     Rule("once more", instead: "\"again\", \"a second time\", or \"retries\""),
     Rule("beside", instead: "\"next to\", \"in addition to\", \"alongside\", or \"while … runs\""),
     Rule("of late", instead: "\"recently\""),
@@ -39,7 +39,9 @@ struct Wording {
 
   /// The words with which neither a summary nor the description of a parameter, a result or an error begins: these begin with a verb or a
   /// noun.
-  private static let openings: Set = ["what", "how", "whether", "of", "those", "who", "whose", "whom"]
+  private static let openings: Set = [
+    "what", "whatever", "how", "whether", "whichever", "of", "that", "those", "who", "whose", "whom",
+  ]
 
   /// The folders and files that are read.
   static let roots = [

@@ -62,7 +62,7 @@ struct BackPressureTests {
     let events = EventRecorder<WatchResponse>()
     let stream = transport.openWatchStream(within: credit, onEvent: events.record)
     try await waitUntil { credit.unhandledBytes >= Self.limitBytes || sent.value == total }
-    // A backend that did not wait would get as far as this one. What it hands to its own buffers does not count: that is limited
+    // A backend that did not wait would get as far as this one. The bytes that it hands to its own buffers do not count: they are limited
     // only when its event loop gets to run.
     try await takeFreely(total)
     #expect(proxy.bytesFromBackend < Self.limitBytes + Self.buffersBytes)

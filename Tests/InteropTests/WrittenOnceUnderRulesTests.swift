@@ -80,7 +80,7 @@ struct WrittenOnceUnderRulesTests {
       Issue.record("sent without a condition: \(sent)")
       return
     }
-    // Whatever is committed again would show.
+    // A write that is committed again would show.
     try await witness.document("rooms/a").setData(["n": 100])
 
     switch between {

@@ -127,7 +127,7 @@ final class ConflictClient {
     guard !waiting.isEmpty else { return }
     let batch = world.generator.pick(waiting)
     guard try withdraw(batch, evenIfSent: evenIfSent) else { return }
-    // Who takes back the creation of a document does not want another one deleted.
+    // A user who takes back the creation of a document does not want another one deleted.
     for deletion in waiting where deletion.batchID > batch.batchID {
       guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else {
         continue

@@ -5,10 +5,10 @@ import HearthSync
 
 /// A history in which several clients edit the same few documents, mostly offline, under rules for conflicts.
 ///
-/// Each edit adds a token of its own to a document, and some count a counter up that no rule contains. Whatever the rules are and however
-/// they change, each batch is committed once by a backend that knows labels, as it was sent first, and each caller is told once. As long as
-/// every process has the same rules, every token is in the end somewhere that nobody has deleted on purpose: a token is gone only if a
-/// client that saw it has deleted the document.
+/// Each edit adds a token of its own to a document, and some count a counter up that no rule contains. Under any rules, and any changes of
+/// them, a backend that knows labels commits each batch once, as it was sent first, and each caller is told once. As long as every process
+/// has the same rules, every token is in the end somewhere that nobody has deleted on purpose: a token is gone only if a client that saw it
+/// has deleted the document.
 final class ConflictSimulation {
   typealias Failure = Simulation.Failure
 

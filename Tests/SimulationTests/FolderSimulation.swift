@@ -35,7 +35,7 @@ final class FolderSimulation: RepeatableHistory {
   }
   private var lastNumber = 0
 
-  // What was done to the folder.
+  // The changes that were made to the folder.
   var copies: [FolderCopy] = []
   /// The file of the cache when it was looked at last.
   var knownFile: FileIdentity?

@@ -83,7 +83,7 @@ extension SharedClient {
     let pending = world.outbox(of: streamUser).filter { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     let underWay = driver.streams.underWay.map(\.number)
     let unanswered = pending.filter { !heard.contains($0.number) && !underWay.contains($0.number) }
-    // What a user has given up may be on its way.
+    // A batch that a user has given up may be on its way.
     func givenUp() -> MutationBatch? {
       world.givenUp[streamUser]?.first { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     }

@@ -21,7 +21,7 @@ struct LocalDocuments {
   struct Overlaid {
     var document: Document
     var mask: FieldMask?
-    /// That of the overlay, `exact` without one.
+    /// The state of the overlay; `exact` without one.
     var state = OverlayTable.State.exact
   }
 

@@ -20,7 +20,7 @@ package struct LocalWrite: Equatable, Sendable {
   package var keepsOutcome: Bool
   /// The refused batch whose mutations are queued again, in place of `mutations`; it leaves the list of those.
   package var resubmits: BatchID?
-  /// That of the refused batch; nil to go by its number alone.
+  /// The identity of the refused batch; nil to go by its number alone.
   package var resubmitsIdentity: BatchIdentity?
 
   /// - Parameter id: The default is for callers that hear of no completion.

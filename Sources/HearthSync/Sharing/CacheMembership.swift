@@ -32,9 +32,9 @@ struct CacheMembership {
 
   /// A notice that a client owes the others because another process has held the file.
   enum OwedNotice: CaseIterable {
-    /// That its unsuccessful turns do not count any more.
+    /// Says that unsuccessful turns do not count any more.
     case forgottenTurns
-    /// By a secondary client: that the primary client ends its pauses.
+    /// Asks the primary client to end its pauses. By a secondary client.
     case retry
     /// A sign of life, of the primary client.
     case sign

@@ -368,7 +368,7 @@ struct DamagedFileTests {
       try cache.damage { PageDamage.overwritten.apply(to: &$0, page: try #require(root) - 1) }
       let context = "\(table).\(column) = \(value)"
       try cache.exercise(context)
-      // What is found without the page is found by these.
+      // Lost batches are found by means of these tables.
       if !["cache_batch_documents", "cache_mutation_batches", "cache_users"].contains(table) {
         let lost = try cache.lostBatches()
         #expect(lost.isEmpty, "\(context): \(lost.keys.sorted())")

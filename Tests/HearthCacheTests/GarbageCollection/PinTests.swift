@@ -228,7 +228,7 @@ struct PinTests {
       while !run.isFinished {
         _ = try cache.store.advance(&run) { _ in false }
         stepCount += 1
-        // Of these, one becomes the new edge.
+        // One of these becomes the new edge.
         if stepCount % 20 == 0, stepCount / 20 <= changeCount {
           let number = Int64(stepCount / 20)
           try cache.store.receive(

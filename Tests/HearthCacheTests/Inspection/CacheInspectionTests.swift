@@ -236,7 +236,7 @@ struct CacheInspectionTests {
     let (cache, store) = try InspectedFolder.open(folder)
     defer { cache.close() }
     try store.write(.set(key("cities/c1"), ["n": 1]))
-    // What a process leaves that ends now.
+    // The files that a process leaves if it ends now.
     let copy = TemporaryFolder()
     try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
     let names = ["cache.sqlite", "cache.sqlite-wal"] + (hasLogIndex ? ["cache.sqlite-shm"] : [])

@@ -72,7 +72,7 @@ struct ReadCheckTests {
           let beside = try await fixture.storage.checked(check, effort: effort)
           #expect(beside.verdict == expected, "HEARTH_TEST_SEED=\(seed)")
           guard beside.verdict == .holds else { continue }
-          // What comes afterwards is the writer's part.
+          // The rest is the writer's part.
           #expect(try await fixture.storage.verdict(of: beside.check, effort: 1_000) == .holds)
         }
       }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthServer
 
-/// Whatever a stream has to send, its client holds one piece of it when it does not read.
+/// A client that does not read holds one piece of its stream, however much the stream has to send.
 @Suite("Reading ahead of a stream", .timeLimit(.minutes(3)))
 struct ReadAheadTests {
   /// The documents of a stream that were read and sent.

@@ -213,7 +213,7 @@ struct ConflictScenarioTests {
     // The first one was written without a rule.
     #expect(client.sentBatches.map(\.first?.precondition) == [.exists(true)])
     try client.commit(at: 10)
-    // What it has made of the document is not known, so the second one is compared.
+    // The document's state after it is not known, so the second one is compared.
     answer(client, try room(["x": .integer(2), "y": .integer(9)], at: 10))
     #expect(try client.questions.first?.conflict.remote.fields.decoded() == ["x": .integer(2), "y": .integer(9)])
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))

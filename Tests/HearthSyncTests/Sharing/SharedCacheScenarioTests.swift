@@ -229,7 +229,7 @@ struct SharedCacheScenarioTests {
     let cache = try SharedCache()
     defer { withExtendedLifetime(cache) {} }
     let path = cache.folder + "/lock"
-    // Those who look have such a lock for a moment.
+    // Processes that only look have such a lock for a moment.
     let probe = try LockFile(path: path, mode: .shared)
     #expect(!LockFile.isLocked(path: path))
     var pauseCount = 0

@@ -59,7 +59,7 @@ struct DamagedPagesTests {
       }
     }
 
-    /// Uses a client of the damaged file. What fails must say `dataLoss`, and must work the second time.
+    /// Uses a client of the damaged file. A call that fails must say `dataLoss`, and must work the second time.
     func use() async throws {
       let db = try open()
       try await db.disableNetwork()

@@ -53,7 +53,7 @@ package struct HistoryChecker {
   }
 
   private init(_ history: [ListTransaction]) {
-    // What nobody knows of counts if something of it was read: it must have been carried out.
+    // A transaction with an unknown outcome counts if something of it was read: it must have been carried out.
     let seen = Set(
       history.filter { $0.outcome == .committed }.flatMap { transaction in
         transaction.reads.flatMap { key, list in list.map { ListNumber(key: key, number: $0) } }
