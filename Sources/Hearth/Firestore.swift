@@ -69,7 +69,7 @@ public final class Firestore: NSObject, Sendable {
     self.databaseID = databaseID
   }
 
-  /// The default database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
+  /// The default database of the default app. It is a programming error if the app is not configured yet. See ``firestore(app:database:)``.
   public class func firestore() -> Firestore {
     firestore(database: "(default)")
   }
@@ -79,7 +79,7 @@ public final class Firestore: NSObject, Sendable {
     firestore(app: app, database: "(default)")
   }
 
-  /// A named database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
+  /// A named database of the default app. It is a programming error if the app is not configured yet. See ``firestore(app:database:)``.
   public class func firestore(database: String) -> Firestore {
     firestore(app: requireValid { () throws(ProgrammingError) in try defaultApp() }, database: database)
   }

@@ -309,7 +309,7 @@ final class ClientLoop {
 
   /// Tries to open a folder that was in use.
   ///
-  /// - Returns: A wait that holds the operation, because other clients were asked for the folder just now and have not answered yet; nil if the
+  /// - Returns: A wait that holds the operation, because other clients were just asked for the folder and have not answered yet. Nil if the
   ///   client runs, or the operation reports the error.
   private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
     let began = ContinuousClock.now

@@ -82,7 +82,7 @@ package final class BackgroundQuery: Sendable {
     return try answer(of: findings.inOrder(count: steps.count))
   }
 
-  /// Makes the present run fail, or else the next one. Returns at once.
+  /// Makes the present run fail, and every later one. Returns at once.
   package func cancel() {
     for (_, snapshot) in steps { snapshot.interrupt() }
   }

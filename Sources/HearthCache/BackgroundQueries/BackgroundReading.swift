@@ -19,7 +19,7 @@ package final class BackgroundReading<Answer: Sendable>: Sendable {
   /// - Throws: `StoreError`: `unavailable` after ``close()``; `CacheError`.
   package func run() throws -> Answer { try snapshot.read(body) }
 
-  /// Makes a reading fail that is under way or still to come, and returns when its connection is closed.
+  /// Makes the present reading fail, and every later one. Returns when the connection is closed.
   package func close() {
     snapshot.interrupt()
     snapshot.close()

@@ -122,8 +122,8 @@ package final class ClientFiles: ClientLocks {
     watchWakeUps()
   }
 
-  /// Creates those files of this client again that were deleted. Without the first file the others take this client for dead. Without the
-  /// second they cannot wake it. Without the file of the lease they take the lease from this client.
+  /// Creates the deleted files of this client again. Without the first file the others take this client for dead. Without the second they
+  /// cannot wake it. Without the file of the lease they take the lease from this client.
   ///
   /// - Returns: True if there is another watcher to listen to.
   package func makeMissing() throws(StoreError) -> Bool {

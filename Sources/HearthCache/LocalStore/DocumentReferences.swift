@@ -67,7 +67,7 @@ final class DocumentReferences {
     }
   }
 
-  /// Notes that documents have got a pending batch, after that is queued: the mark says that they have one.
+  /// Notes that documents have got a pending batch. Call it after the batch is queued: the mark says that they have one.
   func touchEnteredByBatch(_ keys: Set<DocumentKey>) throws {
     guard !isEager else { return }
     for key in keys.sorted() { try tables.uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }

@@ -25,7 +25,7 @@ package struct AggregationTotals: Sendable {
     if document.hasLocalMutations { pendingCount += 1 }
   }
 
-  /// Takes a document away that was added before.
+  /// Takes an added document away again.
   package mutating func remove(_ document: Document) throws(WireFormatError) {
     try document.fields.withView { view throws(WireFormatError) in
       for (index, aggregation) in aggregations.enumerated() {

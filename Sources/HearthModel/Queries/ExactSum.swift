@@ -26,7 +26,7 @@ package struct ExactSum: Sendable {
 
   package mutating func add(_ number: Double) { change(by: number, times: 1) }
 
-  /// Takes a number away that was added before.
+  /// Takes an added number away again.
   package mutating func remove(_ number: Double) { change(by: number, times: -1) }
 
   package mutating func add(_ integer: Int128) {
@@ -42,7 +42,7 @@ package struct ExactSum: Sendable {
 
   package mutating func add(_ other: ExactSum) { combine(with: other, times: 1) }
 
-  /// Takes numbers away that were added before.
+  /// Takes added numbers away again.
   package mutating func remove(_ other: ExactSum) { combine(with: other, times: -1) }
 
   /// The sum, rounded once to the nearest double, ties to even. Infinities and what is not a number count as in any sum of doubles; a

@@ -55,7 +55,7 @@ final class OpenStream {
   /// Takes bytes that are sent now.
   ///
   /// - Parameter most: At least 1.
-  /// - Returns: nil if nothing waits. `isWhole` is false if bytes were left back that were added together with these.
+  /// - Returns: nil if nothing waits. `isWhole` is false if bytes that were added together with these are left.
   func takeWaiting(most: Int) -> (bytes: ByteBuffer, isWhole: Bool)? {
     guard let count = waiting.first?.readableBytes else { return nil }
     if count <= most { return (waiting.removeFirst(), true) }

@@ -73,7 +73,7 @@ package struct ResponseWriter<Response: Message>: Sendable {
     MessageAssembler.write(bytes, to: &buffer)
   }
 
-  /// Sends what few bytes are held back, before work that may take long. Needed only in calls with one request.
+  /// Sends the few bytes that are held back, before work that may take long. Needed only in calls with one request.
   package func flush() {
     call.flush()
   }

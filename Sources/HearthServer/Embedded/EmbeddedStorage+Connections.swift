@@ -139,8 +139,8 @@ extension EmbeddedStorage {
   /// The time that commits wait at most for short reads to end, so that the log can be cut.
   private static let waitForShortReads = Duration.milliseconds(100)
 
-  /// Writes the log back and cuts it. That waits for the short reads that have begun: where they overlap, some read always sees a state from
-  /// before the last commit, and without a pause of the commits the log would never be written back whole.
+  /// Writes the log back and cuts it. This waits for the short reads that have begun. While reads overlap, one of them always sees a state
+  /// from before the last commit, so that without a pause of the commits the log would never be written back whole.
   private func beginLogAnew() {
     defer { published.withLock { $0.file?.readers }?.release() }
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }

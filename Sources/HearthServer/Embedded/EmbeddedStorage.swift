@@ -255,7 +255,7 @@ extension EmbeddedStorage {
     let attempt = CommitAttempt(request, ending: conditions)
     guard let first = await result(of: attempt) else { throw Self.shutDown }
     if case .ended(let result) = first { return try result.get() }
-    // Not on the caller's event loop: to find out who is next takes the longer the more wait.
+    // Not on the caller's event loop: the time to find the next one grows with the number of those that wait.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
       try await retry(attempt, after: first)

@@ -113,7 +113,7 @@ struct ReadSchedule {
     return fill() + drained(ended.file)
   }
 
-  /// A read that was told to start over has let its connection go, with the state that it saw.
+  /// A read that must start over has released its connection, with the state that it saw.
   mutating func leave(_ read: ReadID) -> [Action] {
     defer { assertInvariants() }
     assert(running[read]?.isLeaving == true, "read \(read) leaves, but was not told to start over")

@@ -45,7 +45,7 @@ struct ScheduledFile {
     waiting[kind.rawValue].append(read)
   }
 
-  /// Puts a read back that was taken, as the first one.
+  /// Puts a taken read back, as the first one.
   mutating func putBack(_ read: ReadSchedule.ReadID, in kind: ReadKind) {
     waiting[kind.rawValue].prepend(read)
   }
@@ -120,7 +120,7 @@ struct ReadQueue {
     reads.append(read)
   }
 
-  /// Puts a read back that was taken.
+  /// Puts a taken read back.
   mutating func prepend(_ read: Int) {
     guard head > 0 else { return reads.insert(read, at: 0) }
     head -= 1

@@ -26,9 +26,9 @@ protocol ChangeSource: AnyObject, Sendable {
 
   /// The epochs of the database: they tell which positions of clients lie in its present history. They are known without waiting.
   ///
-  /// They may change at any time, also while streams are open. Those in which a commit lies are known before it is published. When the history is
-  /// replaced, by a failover that has lost commits for instance, an epoch must begin that has another identity, after a version below those that are
-  /// gone: streams that have sent these end with UNAVAILABLE at their next step, and their tokens lead to a reset.
+  /// They may change at any time, also while streams are open. The epochs of a commit are known before it is published. When the history is
+  /// replaced, for instance by a failover that has lost commits, an epoch with another identity must begin, after a version below those
+  /// that are gone. Streams that have sent these end with UNAVAILABLE at their next step, and their tokens lead to a reset.
   var epochs: Epochs { get }
 
   /// A piece of what has become of a target between two versions; nil when the history does not reach back to `start`, or not any more. All

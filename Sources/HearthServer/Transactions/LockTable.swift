@@ -405,7 +405,7 @@ extension LockTable {
     }
   }
 
-  /// Lets those go on who have waited for what is gone.
+  /// Lets the requests go on that waited for these blockers.
   private mutating func proceed(without gone: Set<Blocker>) -> [Event] {
     var events: [Event] = []
     var changed: [TicketID] = []

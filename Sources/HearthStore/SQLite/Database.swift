@@ -415,7 +415,7 @@ package final class Database {
 
   package var isInTransaction: Bool { current != nil }
 
-  /// True while a transaction runs that may write. Outside of one, each statement is committed by itself.
+  /// True while the running transaction may write. Outside of one, each statement is committed by itself.
   package var isInWriteTransaction: Bool { current?.isWrite ?? false }
 
   /// Executes `body` as one unit: all its changes are committed together, or, when it or the commit throws, none is kept.

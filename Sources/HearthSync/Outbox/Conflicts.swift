@@ -223,7 +223,7 @@ struct Conflicts {
     endPause() ? [.outboxChanges, .sendOn] : []
   }
 
-  /// Lets documents be read again that could not be read.
+  /// Lets documents whose read failed be read again.
   ///
   /// - Returns: False if none wait for that.
   @discardableResult mutating func endPause() -> Bool {
@@ -232,7 +232,7 @@ struct Conflicts {
     return true
   }
 
-  /// Lets a conflict be looked at again that was not resolved.
+  /// Lets an unresolved conflict be looked at again.
   mutating func tryAgain() -> [Action] {
     switch open?.stage {
     case .pausing, .failed: open = nil

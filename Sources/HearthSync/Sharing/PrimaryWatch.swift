@@ -73,7 +73,7 @@ struct PrimaryWatch {
     return state == .idle ? start(.waiting) : []
   }
 
-  /// A read that has raised nothing yet waits for a sign of life.
+  /// A read without a snapshot so far waits for a sign of life.
   mutating func readWaits() -> [CacheMembership.Action] {
     switch state {
     case .idle, .waiting: [.ask]
