@@ -177,7 +177,7 @@ extension Kind {
     Kind("batch writes at once", Budget(memoryMiB: 64)) { try await $0.batchWriteAtOnce() },
     Kind("write streams that do not read", Budget(memoryMiB: 64)) { try await $0.writeWithoutReading() },
     Kind("optimistic commits after many changes") { try await $0.commitAfterManyChanges() },
-    Kind("scans beside writers") { try await $0.scanBesideWriters(seconds: 2) },
+    Kind("scans alongside writers") { try await $0.scanBesideWriters(seconds: 2) },
     Kind("changes beyond the history") { try await $0.outgrowHistory() },
   ]
 

@@ -49,7 +49,7 @@ struct BackPressureTests {
     await backend.kill()
   }
 
-  @Test("a backend that is too fast waits; writes go on meanwhile, and the stream ends at once when it is closed")
+  @Test("a backend that is too fast waits; writes go on, and the stream ends at once when it is closed")
   func waits() async throws {
     let total = 5_000
     let ended = Signal<Bool>()

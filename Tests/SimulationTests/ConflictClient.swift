@@ -73,7 +73,7 @@ final class ConflictClient {
   private func reopenIfNeeded() throws {
     var count = 0
     while let cause = store.reopening {
-      world.note("client \(number) opens its cache anew: \(cause.reason)")
+      world.note("client \(number) reopens its cache: \(cause.reason)")
       count += 1
       guard count < 5 else { return world.fail("client \(number) opens its cache again and again: \(cause.reason)") }
       let handover = engine.handOver()
@@ -225,7 +225,7 @@ extension ConflictClient: DrivenClient {
     do {
       try reopenIfNeeded()
     } catch {
-      world.fail("client \(number) cannot open its cache anew: \(error)")
+      world.fail("client \(number) cannot reopen its cache: \(error)")
     }
   }
   func fail(_ text: String) { world.fail("client \(number): \(text)") }

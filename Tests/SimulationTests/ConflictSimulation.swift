@@ -151,7 +151,7 @@ final class ConflictSimulation {
     try client.restart(after: damageFile) {
       // A salvage keeps them.
       if damage == .lostTable, !hasUnreadableBases, try client.device.bases() != bases {
-        fail("after a salvage it is not known any more what writes were made for: \(bases)")
+        fail("after a salvage it is not known any more the bases of writes: \(bases)")
       }
     }
   }

@@ -102,10 +102,10 @@ extension FolderProcess {
 
   func reopenIfNeeded() {
     while isRunning, !isDying, let client, let cause = client.store.reopening {
-      world.note("\(name) opens its cache anew: \(cause.reason)")
+      world.note("\(name) reopens its cache: \(cause.reason)")
       if cause.isDamage { reopeningCount += 1 }
       guard reopeningCount < 20 else {
-        fail("the cache is opened anew again and again: \(cause.reason)")
+        fail("the cache is reopened again and again: \(cause.reason)")
         return kill()
       }
       let handover = client.engine.handOver()

@@ -122,7 +122,7 @@ extension FolderSimulation {
         guard shown.count == expected.count, zip(shown, expected).allSatisfy({ $0.hasSameData(as: $1) }) else {
           return "\(what) shows \(shown.map(\.brief)), but must show \(expected.map(\.brief))"
         }
-        if snapshot.isFromCache || snapshot.hasPendingWrites { return "\(what) is not in step" }
+        if snapshot.isFromCache || snapshot.hasPendingWrites { return "\(what) is not in sync" }
       }
     }
     return outboxDifference

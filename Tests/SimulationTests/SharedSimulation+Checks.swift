@@ -127,7 +127,7 @@ extension SharedSimulation {
           let target = client.engine.targetID(of: listener.query).map { "\($0)" } ?? "none"
           throw Failure(
             description:
-              "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
+              "\(what) is not in sync: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
               + "in the file \(currentTargets) are")
         }
       }

@@ -55,7 +55,7 @@ extension SharedSimulation {
   /// The client goes on in another engine, as after damage: with the callers of its writes and with what is in memory.
   func reopen(_ client: SharedClient) throws {
     guard !client.isBusy, fileHolder == nil else { return }
-    note("\(client.name) opens its cache anew")
+    note("\(client.name) reopens its cache")
     let failureCount = client.failureCount
     let handover = client.engine.handOver()
     let writes = client.driver.openWrites

@@ -8,7 +8,7 @@ import Testing
 @Suite("Several clients in the simulation")
 struct SharedSimulationTests {
   @Test(
-    "any sequence of events leaves all clients in step",
+    "any sequence of events leaves all clients in sync",
     arguments: SharedSimulation.groups("HEARTH_SHARED_SEEDS", count: 1000))
   func contract(_ first: UInt64) async { await SharedSimulation.runGroup(first) }
 }

@@ -155,7 +155,7 @@ extension SimulatedDevice {
       guard let snapshot = listener.snapshot else { throw Failure(description: "\(what) was never told anything") }
       try compare(Array(snapshot.documents), world.backend.run(listener.query), what)
       if listener.options.includeQueryMetadataChanges, snapshot.isFromCache || snapshot.hasPendingWrites {
-        throw Failure(description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
+        throw Failure(description: "\(what) is not in sync: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
       }
     }
   }

@@ -140,9 +140,9 @@ extension SimulatedDevice {
   /// Reopens the cache if its store asks for that, as a running client does.
   func reopenIfNeeded() {
     while let cause = store.reopening {
-      world.note("\(name) opens its cache anew: \(cause.reason)")
+      world.note("\(name) reopens its cache: \(cause.reason)")
       reopeningCount += 1
-      guard reopeningCount < 20 else { return fail("the cache is opened anew again and again: \(cause.reason)") }
+      guard reopeningCount < 20 else { return fail("the cache is reopened again and again: \(cause.reason)") }
       let handover = engine.handOver()
       if case .fileIsDamaged(let reason) = cause { try? client.cache?.markDamaged(reason) }
       listenersToRepeat += listeners.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($1.query, $1.options) }
@@ -152,7 +152,7 @@ extension SimulatedDevice {
       do {
         try openClient()
       } catch {
-        return fail("the cache cannot be opened anew: \(error)")
+        return fail("the cache cannot be reopened: \(error)")
       }
       engine.takeOver(handover, reason: cause.reason)
       driver.streamUser = handover.user

@@ -8,7 +8,7 @@ import Testing
 @Suite("Simulation")
 struct SimulationTests {
   @Test(
-    "any sequence of events leaves the client in step", arguments: Seeds.groups(.exact, .file, .eager, .collected))
+    "any sequence of events leaves the client in sync", arguments: Seeds.groups(.exact, .file, .eager, .collected))
   func contract(_ group: Seeds.Group) async { await group.run() }
 
   @Test(

@@ -130,7 +130,7 @@ final class DocumentReferences {
   func collectTouchedDocuments() throws {
     let touchedKeys = step.touchedKeys.union(memory.abandonedKeys)
     guard !touchedKeys.isEmpty else { return }
-    assert(isEager, "documents are collected at once that are to be kept until they are old")
+    assert(isEager, "documents that must be kept until they are old are collected at once")
     memory.abandonedKeys = []
     var kept: KeptDocuments?
     for key in touchedKeys.sorted() {

@@ -71,7 +71,7 @@ package struct RemoteEvent: Equatable, Sendable {
   /// Checks what holds for each event, whatever the backend has sent.
   func assertInvariants() {
     assert(documentUpdates.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
-    assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "a document of which nothing is known is news")
+    assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "an unknown document is news")
     assert(
       limboDocumentChanges.allSatisfy { documentUpdates[$0] != nil }, "a lookup has found a document that is no news")
     assert(

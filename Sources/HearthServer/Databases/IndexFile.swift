@@ -57,7 +57,7 @@ struct IndexFile: Sendable {
       do {
         let contents = try read()
         await databases.declare(contents)
-        logger.info("indexes declared anew", metadata: ["count": "\(contents.definitions.count)"])
+        logger.info("declared indexes were read again", metadata: ["count": "\(contents.definitions.count)"])
       } catch {
         logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])
       }

@@ -285,7 +285,7 @@ struct CacheFileTests {
   }
 
   @Test(
-    "a recovery whose new file still needs its log sets nothing aside, and begins anew at the next opening",
+    "a recovery whose new file still needs its log sets nothing aside, and starts again at the next opening",
     arguments: [StoreError.Kind.full, .unavailable])
   func replacementWithLog(failure: StoreError.Kind) throws {
     do {

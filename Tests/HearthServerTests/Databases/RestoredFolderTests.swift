@@ -187,7 +187,7 @@ struct RestoredFolderTests {
     }
   }
 
-  @Test("a copy that goes on beside its original knows what came before the copy, and each its own from then on")
+  @Test("a copy that goes on next to its original knows what came before the copy, and each its own from then on")
   func sideBySide() async throws {
     try await DatabaseSite.run { site in
       try await site.set("c/a")

@@ -69,7 +69,7 @@ struct StoredEncodingTests {
     }
   }
 
-  @Test("six megabytes in an unknown field beside a number are not stored")
+  @Test("six megabytes in an unknown field next to a number are not stored")
   func unknownField() async throws {
     try await ServerFixture.withServer { fixture in
       let value = Bytes.number(2, 1) + Bytes.field(100, [UInt8](repeating: 7, count: 6 << 20))

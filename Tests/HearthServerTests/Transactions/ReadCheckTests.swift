@@ -32,7 +32,7 @@ extension EmbeddedStorage {
 
 @Suite("The reads of optimistic transactions", .timeLimit(.minutes(5)))
 struct ReadCheckTests {
-  @Test("they are refused for the same changes in the writer and beside it, in pieces of any size", arguments: 1...60)
+  @Test("they are refused for the same changes in the writer and outside it, in pieces of any size", arguments: 1...60)
   func agreement(number: Int) async throws {
     let seed = SeededGenerator.askedSeed ?? UInt64(number)
     var generator = CaseGenerator(seed: seed, audience: .backend, database: ServerFixture.database)
@@ -94,7 +94,7 @@ struct ReadCheckTests {
     return false
   }
 
-  @Test("a change between the check beside the writer and the commit is found, and others do not matter")
+  @Test("a change between the check outside the writer and the commit is found, and others do not matter")
   func later() async throws {
     let fixture = try StorageFixture()
     for n in 0..<10 { try await fixture.set("c/d\(n)", ["n": n.value]) }

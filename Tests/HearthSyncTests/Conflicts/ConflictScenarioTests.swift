@@ -34,7 +34,7 @@ struct ConflictScenarioTests {
     client.post(.lookedUp(client.lookUps.removeFirst().id, .success(documents)))
   }
 
-  @Test("a write is sent with the version that it was made for, and the next one with what the first has made")
+  @Test("a write is sent with the version that it is based on, and the next one with the result of the first")
   func preconditions() throws {
     let client = try client()
     try know(client, room(["x": .integer(1)], at: 5), at: 5)
@@ -109,7 +109,7 @@ struct ConflictScenarioTests {
     #expect(client.sentBatches.map(\.first?.precondition) == [.exists(false)])
   }
 
-  @Test("a deletion or an update of a document that the cache does not know is made for the one that the backend has")
+  @Test("a deletion or an update of a document that the cache does not know is based on the backend's document")
   func adoptedBase() throws {
     let client = try client()
     client.write(.delete(key("rooms/a")))
@@ -120,7 +120,7 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == ["write 1: OK"])
   }
 
-  @Test("a later write that is cancelled leaves what an earlier one was made for")
+  @Test("a later write that is cancelled leaves the base of an earlier one")
   func laterWriteCancelled() throws {
     let client = try client()
     try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
@@ -186,7 +186,7 @@ struct ConflictScenarioTests {
     try expectOwnChangeOnly(client, at: 11)
   }
 
-  @Test("a write that is made after the resolution of an earlier one is made for what comes out of that")
+  @Test("a write that is made after the resolution of an earlier one is based on the outcome of that")
   func writtenAfterResolution() throws {
     let client = try client()
     try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)

@@ -70,7 +70,7 @@ struct LostDocumentConflictTests {
 
   /// If a conflict has changed the first write, the rows of bases hold the bases of the later writes.
   @Test(
-    "are compared with what an earlier write has become by a conflict, also if what they were made for was lost",
+    "are compared with what an earlier write has become by a conflict, also if their base was lost",
     arguments: [(isRefused: true, isWrittenTo: false), (isRefused: false, isWrittenTo: true)])
   func lostBases(isRefused: Bool, isWrittenTo: Bool) throws {
     let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))

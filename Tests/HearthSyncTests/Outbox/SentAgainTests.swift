@@ -127,7 +127,7 @@ struct SentAgainTests {
     #expect(try b.store.pendingBatches().isEmpty)
   }
 
-  @Test("and is refused is a conflict, although the document that it was made for is lost")
+  @Test("and is refused is a conflict, although the document that it is based on is lost")
   func refusedWithoutBase() throws {
     let client = try client(knowing: room(at: 5))
     client.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: FieldMask([field("n")])))

@@ -7,7 +7,7 @@ import Testing
 @testable import HearthSync
 
 /// The state that an engine with an unusable cache leaves to the engine of the reopened cache.
-@Suite("A cache that is opened anew while the client runs")
+@Suite("A cache that is reopened while the client runs")
 struct ReopeningTests {
   enum Trouble: CaseIterable {
     case damagedPage, damagedRow, failedSync, lostFiles

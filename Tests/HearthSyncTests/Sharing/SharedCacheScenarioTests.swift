@@ -295,7 +295,7 @@ struct SharedCacheScenarioTests {
     #expect((4...8).contains(commitCount))
   }
 
-  @Test("writes that wait beside one that cannot be stored are stored one by one, once")
+  @Test("writes that wait together with one that cannot be stored are stored one by one, once")
   func badWriteWhileFileIsLocked() throws {
     let cache = try SharedCache()
     let a = try cache.client("a", busyTimeout: .milliseconds(20))

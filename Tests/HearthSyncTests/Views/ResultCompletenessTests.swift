@@ -140,7 +140,7 @@ struct ResultCompletenessTests {
     #expect(completeness(again, client) == .complete(asOf: version(20)))
   }
 
-  @Test("a result that does not agree with the backend's count is not complete until it was sent anew")
+  @Test("a result that does not agree with the backend's count is not complete until it was sent again")
   func mismatch() throws {
     let client = try TestClient(durable: true)
     let listener = client.listen(rooms)

@@ -277,7 +277,7 @@ struct DifferenceProof {
       "A written document leaves a result again (another client changed it) before the watch stream has caught up with the write",
       (
         "HearthSyncTests/Outbox/WriteScenarioTests",
-        "a document that has left the result again before the watch stream caught up with its write does not stay for ever"
+        "a document that has left the result again before the watch stream caught up with its write does not stay"
       )),
     DifferenceProof(
       "The last listener to the backend of a query goes, one to the cache of the same query stays",
@@ -450,7 +450,7 @@ struct DifferenceProof {
         "HearthTests/Articles/SharingACacheArticleTests",
         "a listener in one process hears of a write in another without a network"
       ), ("HearthTests/Articles/SharingACacheArticleTests", "a process that keeps others out is the only one"),
-      ("HearthTests/Runtime/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
+      ("HearthTests/Runtime/LifeCycleTests", "a folder that others use is reported, and the first one goes on")),
     DifferenceProof(
       "A cache holds many documents with pending writes",
       (

@@ -155,7 +155,7 @@ struct BundleTests {
         gate.signal()
       }
       #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
-      #expect(progress?.state == .error, "the completion gets the last progress beside the error")
+      #expect(progress?.state == .error, "the completion gets the last progress together with the error")
     }
     #expect(try await db.collection("cities").getDocuments(source: .cache).isEmpty)
     let unreadable = await thrown {

@@ -171,7 +171,7 @@ struct ReadPolicyTests {
     }
   }
 
-  @Test("reads whose time is over leave no target behind beside an open listener")
+  @Test("reads whose time is over leave no target behind alongside an open listener")
   func abandoned() async throws {
     let gate = Gate()
     try await InterceptedServer.run(gate) { host in

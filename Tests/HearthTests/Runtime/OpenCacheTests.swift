@@ -8,7 +8,7 @@ import Testing
 @testable import Hearth
 
 /// The treatment of a cache's file that cannot be used as it is.
-@Suite("A cache before it is opened anew")
+@Suite("A cache before it is reopened")
 struct OpenCacheTests {
   private let folder: TemporaryFolder
 

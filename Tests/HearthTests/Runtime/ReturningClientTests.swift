@@ -72,7 +72,7 @@ struct ReturningClientTests {
     #expect(try found.value?.get() == true)
   }
 
-  @Test("whose files cannot be made again opens the cache anew at a later call", arguments: Absence.allCases)
+  @Test("whose files cannot be made again reopens the cache at a later call", arguments: Absence.allCases)
   func failingFolder(_ absence: Absence) throws {
     leave(absence)
     let obstacle = path + "/cache.lock"

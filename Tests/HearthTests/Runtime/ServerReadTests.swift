@@ -37,7 +37,7 @@ struct ServerReadTests {
     }
   }
 
-  @Test("a read beside an open listener has what was written before it began")
+  @Test("a read alongside an open listener has what was written before it began")
   func openListeners() async throws {
     try await run { db, other in
       let users = db.collection("users")
