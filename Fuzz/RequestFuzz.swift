@@ -81,7 +81,7 @@ private final class RequestFuzz: Sendable {
   func run(_ kind: Kind, _ data: Data) {
     let done = DispatchSemaphore(value: 0)
     Task {
-      // What is refused is refused; a trap ends the process.
+      // A refusal is no failure; a trap ends the process.
       do { try await answer(kind, data) } catch {}
       done.signal()
     }

@@ -69,7 +69,7 @@ struct DeclarationReader {
 
   private let tokens: [Token]
   private var scopes: [Scope] = []
-  /// What the next brace at this depth of parentheses is the body of.
+  /// The declaration whose body the next brace at this depth of parentheses starts.
   private var pending: (scope: Scope.Content, names: [Substring], depth: Int)?
   private var parentheses = 0
   private var path: [Substring] = []

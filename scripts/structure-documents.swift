@@ -54,7 +54,7 @@ struct Document {
   }
 }
 
-/// What the sources of all modules declare, by name.
+/// The declarations of all modules, by name.
 struct SourceIndex {
   let files: [SourceFile]
   /// The files that declare or extend a type of this name.

@@ -7,7 +7,7 @@ struct FolderRule {
   let folders: [String]
   let types: Set<String>
 
-  /// What carries out calls of the server reaches a database through a session.
+  /// Code that carries out calls of the server reaches a database through a session.
   static let all = [
     FolderRule(
       module: "HearthServer", folders: ["Service", "Watch"],
@@ -18,7 +18,7 @@ struct FolderRule {
     FolderRule(module: "HearthServer", folders: ["Service"], types: ["ChangeFeed", "Epochs"]),
   ]
 
-  /// - Parameter arrows: Those between the folders of the module.
+  /// - Parameter arrows: The arrows between the folders of the module.
   static func defects(of module: Module, _ arrows: Arrows) -> [String] {
     all.filter { $0.module == module.name }.flatMap { rule in
       let missing = rule.types.sorted().filter { module.folders[Substring($0)] == nil }
@@ -38,7 +38,7 @@ struct InnerFolder {
 
   static let all = [InnerFolder(module: "HearthServer", folder: "Embedded")]
 
-  /// - Parameter arrows: Those between the folders of the module.
+  /// - Parameter arrows: The arrows between the folders of the module.
   static func defects(of module: Module, _ arrows: Arrows) -> [String] {
     all.filter { $0.module == module.name }.flatMap { rule in
       arrows.sorted { $0.key < $1.key }.flatMap { folder, named in

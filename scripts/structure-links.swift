@@ -50,7 +50,7 @@ struct SymbolLinks {
     return places.contains { isDeclared(symbols, in: $0) }
   }
 
-  /// What DocC writes behind a name to tell symbols apart, such as `-(String)` or `-swift.enum`, is left out.
+  /// Drops the suffix by which DocC tells symbols apart, such as `-(String)` or `-swift.enum`.
   private static func symbol(_ text: Substring) -> Symbol {
     let hyphen = text.firstIndex(of: "-").flatMap { $0 > text.startIndex ? $0 : nil }
     let text = text[..<(hyphen ?? text.endIndex)]

@@ -123,7 +123,7 @@ struct Module {
     file.hidden.contains(use.name) || use.scope.contains { nested[$0]?.contains(use.name) ?? false }
   }
 
-  /// What is wrong with the arrows to other modules.
+  /// The arrows to other modules that are not allowed.
   func forbiddenArrows(_ arrows: [String: [String: String]]) -> [String] {
     arrows.filter { !allowed.contains($0.key) }.sorted { $0.key < $1.key }.map { other, types in
       let places = types.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")

@@ -22,8 +22,8 @@ struct Walk {
     }
   }
 
-  /// What is wrong with the names: every place declares one of the functions of its step, and every function is declared at one of the
-  /// places, by the type itself if the place is a type.
+  /// Checks the names: every place declares one of the functions of its step, and every function is declared at one of the places, by the
+  /// type itself if the place is a type.
   func defects(_ index: SourceIndex) -> [String] {
     var defects: [String] = []
     for step in steps {

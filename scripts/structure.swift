@@ -11,7 +11,8 @@
 //
 // --check prints only defects, and fails if there are any: arrows between modules that the table of docs/architecture.md does not allow,
 // cycles between folders, types that a folder must not name, types above the limits, folders of tests that the sources do not have, names that
-// two files of tests share, symbol links in comments that lead nowhere, names in documents that the sources do not have.
+// two files of tests share, symbol links in comments that lead nowhere, names in documents that the sources do not have, and
+// phrases in comments and documents that scripts/structure-words.swift lists with the words to write instead.
 import Foundation
 
 func fail(_ message: String) -> Never {
@@ -56,10 +57,12 @@ func fail(_ message: String) -> Never {
       }
     }
     defects += TestFolders.defects(modules, below: package)
-    exceptions.checkUnused()
-    defects += exceptions.defects
     let links = checkLinks(modules)
     let names = checkDocuments(modules, architecture: architecture, package: package)
+    let wording = Wording(below: package)
+    for defect in wording.defects where !exceptions.excusesWords(of: defect.path) { defects.append(defect.text) }
+    exceptions.checkUnused()
+    defects += exceptions.defects
     defects += links.defects + names.defects
     if !defects.isEmpty {
       defects.forEach { print($0) }
@@ -68,7 +71,7 @@ func fail(_ message: String) -> Never {
     }
     print(
       "structure: \(modules.count) modules and their folders, \(types) types, \(links.count) symbol links, "
-        + "\(names.count) names in documents, \(names.steps) steps of walks: as they should be")
+        + "\(names.count) names in documents, \(names.steps) steps of walks, \(wording.count) files of prose: as they should be")
   }
 
   private static func checkLinks(_ modules: [Module]) -> (defects: [String], count: Int) {

@@ -60,7 +60,7 @@ private struct Cost {
 /// The tests of a group, in the order of their starts.
 private struct Group {
   private var names: [String: String] = [:]
-  /// Whether a test has arguments. Suites are not among them.
+  /// True for each test that has arguments. Suites are left out.
   private var tests: [String: Bool] = [:]
   private var starts: [String: Double] = [:]
   private var runs: [Run] = []
@@ -109,7 +109,7 @@ private struct Group {
     if let place = open.removeValue(forKey: key) { runs[place].end = time }
   }
 
-  /// What each test took that has ended, with so many at once.
+  /// The time of each test that has ended, with `width` tests at once.
   private func costs(width: Int) -> [String: Cost] {
     var costs: [String: Cost] = [:]
     // When each of the places that run tests is free again.

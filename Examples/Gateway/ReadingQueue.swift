@@ -47,7 +47,7 @@ struct ReadingQueue {
         }
       }
       say("dropped \(dropped), \(try await database.outbox.count()) wait")
-      // What is left is being sent; it is looked at again after the next reading.
+      // The rest is being sent; it is looked at again after the next reading.
       if dropped == 0 { return }
     }
   }

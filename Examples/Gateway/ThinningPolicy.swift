@@ -10,7 +10,7 @@ struct ThinningPolicy {
 
   /// Chooses the readings to give up.
   ///
-  /// - Parameter writes: Those that wait, oldest first.
+  /// - Parameter writes: The pending writes, oldest first.
   /// - Returns: At least one while more than `keep` wait that were not sent; those that were sent are left out.
   func choose(from writes: [PendingWrite]) -> [PendingWrite] {
     guard writes.count > keep else { return [] }

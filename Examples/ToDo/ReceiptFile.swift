@@ -1,8 +1,8 @@
 import Foundation
 import Hearth
 
-/// The changes whose outcome was not reported yet: a text file beside the cache, with the id of each write's receipt and the change
-/// in words.
+/// The changes whose outcome was not reported yet: a text file next to the cache, with the id of each write's receipt and the change in
+/// words.
 ///
 /// The changes themselves are in the cache. If a line of this file is lost, only the report of that change is missing.
 struct ReceiptFile {
@@ -33,7 +33,7 @@ struct ReceiptFile {
     }
   }
 
-  /// Writes the file anew.
+  /// Rewrites the file.
   func replace(with entries: [Entry]) throws {
     let lines = entries.map { "\($0.id) \($0.change.replacingOccurrences(of: "\n", with: " "))\n" }
     try Data(lines.joined().utf8).write(to: url, options: .atomic)

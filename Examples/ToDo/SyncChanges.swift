@@ -54,7 +54,7 @@ struct SyncChanges: AsyncParsableCommand {
       switch try await list.database.receipt(for: entry.id)?.state {
       case .acknowledged: print("sent: \(entry.change)")
       case .failed(FirestoreErrorCode.aborted):
-        print("given up: \(entry.change): another device has changed the item meanwhile")
+        print("given up: \(entry.change): another device has changed the item in between")
       case .failed(let error): print("refused: \(entry.change): \(error.localizedDescription)")
       case .saved, .unsaved: unanswered.append(entry)
       case nil: print("unknown: \(entry.change): the answer is not kept any more")

@@ -16,9 +16,9 @@ struct WorkerPool: Service {
     }
   }
 
-  /// Starts a worker, and another one in its place when it ends.
+  /// Starts a worker, and replaces it when it ends.
   ///
-  /// The shared cache needs no repair. The other workers have taken over the connection meanwhile, and send what was stored.
+  /// The shared cache needs no repair. By then another worker has taken over the connection, and sends the stored writes.
   private func keepRunning(_ arguments: [String]) async throws {
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
       let worker = try WorkerProcess(arguments: arguments)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A worker: this program once more, with other arguments.
+/// A worker: a second process of this program, with other arguments.
 ///
-/// It ends in good order when its standard input is closed, so also when the process that has started it is killed.
+/// It ends in good order when its standard input is closed, which also happens when its parent process is killed.
 final class WorkerProcess: @unchecked Sendable {
   // Safe: `process` is set up in `init` and not used later; `input` is only closed, which FileHandle allows on any thread.
   private let process = Process()

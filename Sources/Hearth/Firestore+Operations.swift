@@ -7,7 +7,7 @@ extension Firestore {
 
   /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent and listeners catch up.
   ///
-  /// - Parameter completion: Called once on the settings' queue when the switch is made, whether or not the backend answers.
+  /// - Parameter completion: Called once on the settings' queue when the network is enabled, whether or not the backend answers.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(true, onCallbackQueue(completion))
   }
@@ -18,10 +18,10 @@ extension Firestore {
   }
 
   /// Disconnects the client from the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, and
-  /// writes are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
-  /// stored: a restarted program uses the network.
+  /// writes are queued. Transactions fail with `unavailable`, and so do aggregations and reads with the backend as their only source. The
+  /// state is not stored: a restarted program uses the network.
   ///
-  /// - Parameter completion: Called once on the settings' queue when the switch is made.
+  /// - Parameter completion: Called once on the settings' queue when the network is disabled.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(false, onCallbackQueue(completion))
   }
@@ -33,13 +33,13 @@ extension Firestore {
 
   // MARK: - Writes
 
-  /// Waits until the backend has answered all writes that are queued at this moment, also those of earlier runs of the program.
+  /// Waits until the backend has answered all writes that are queued at this moment, including those of earlier runs of the program.
   ///
-  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; otherwise it waits as long as the client
-  /// is offline. It does not wait for writes that are made after the call.
+  /// A refused write counts as answered. With an empty queue the call succeeds at once, even offline; otherwise it waits as long as the
+  /// client is offline. It does not wait for writes that are made after the call.
   ///
   /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes first. Not called if the client is
-  ///   terminated before.
+  ///   terminated first.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     let completion = onCallbackQueue(completion)
     runtime().waitForPendingWrites { [self] error in
@@ -52,18 +52,18 @@ extension Firestore {
     try await outcome { runtime().waitForPendingWrites($0) }
   }
 
-  /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
+  /// Returns the current user's writes that are saved on this device and that the backend has not answered, oldest first.
   ///
-  /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
-  /// saved, without waiting for the backend. If another process holds the cache's file, it waits some seconds for it. Addition to the
-  /// official API.
+  /// Every write that was made before the call is durable when it returns (with a cache on disk). So it can also be used to wait until
+  /// writes are saved, without waiting for the backend. If another process holds the cache's file, it waits some seconds for it. Addition
+  /// to the official API.
   ///
-  /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
-  /// one that the backend answers meanwhile may be missing.
+  /// A long list is read in parts, so that it delays no other operation. A write that is made before the call returns is not in it, and a
+  /// write that the backend answers during the call may be missing.
   ///
-  /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in this
-  ///   process's memory, which goes on trying to save them. Once also if the cache has refused writes without a completion, which nobody has
-  ///   heard of: those are lost. Other errors of the cache's file.
+  /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in the
+  ///   memory of this process, which goes on trying to save them. Also `unavailable`, once, if the cache has refused writes without a
+  ///   completion: those are lost, and no other call reports them. Other errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
@@ -99,8 +99,8 @@ extension Firestore {
 
   // MARK: - Listeners
 
-  /// Calls the listener once now and then after each round in which at least one snapshot listener was called: all listeners then
-  /// show the same state. It does not mean that this state is the backend's. While another process has the cache's folder, it is not called;
+  /// Calls the listener once at the start, and then after each round in which at least one snapshot listener was called: all listeners then
+  /// show the same state. That state need not be the backend's. While another process has the cache's folder, the listener is not called;
   /// the first call comes when the client runs.
   ///
   /// - Parameter listener: Called on the settings' queue, after the snapshot listeners of the round.
@@ -112,29 +112,29 @@ extension Firestore {
 
   // MARK: - Life cycle
 
-  /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in a cache on disk and
-  /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost.
+  /// Ends this object: listeners are no longer called, and the connection and the cache's file are closed. Queued writes stay in a cache on
+  /// disk, and the next object that ``firestore()`` returns sends them. Queued writes of a cache in memory are lost.
   ///
-  /// Writes that could not be saved, because another process holds the cache's file, are tried again, for about 20 s. If that fails, they
-  /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if the cache has refused writes without a
-  /// completion, and ``pendingWrites()`` has not said so.
+  /// Writes that could not be saved because another process holds the cache's file are retried for about 20 s. If that fails, they are
+  /// lost, and their completions and this method report `unavailable`. This method also reports that error if the cache has refused writes
+  /// without a completion and ``pendingWrites()`` has not reported that.
   ///
-  /// Calls that still wait end as follows:
+  /// Calls in progress end as follows:
   ///
   /// | call | a task | a completion |
   /// |---|---|---|
   /// | a saved write; a read of documents, aggregations or a named query; ``waitForPendingWrites(completion:)``; a transaction | `cancelled` | is not called, as in the official SDK |
-  /// | a bundle that is not loaded; a switch of the network and a configuration of indexes that wait for the cache's folder | `cancelled` | `cancelled` |
+  /// | a bundle that is not loaded; enabling or disabling the network, or an index configuration, while waiting for the cache's folder | `cancelled` | `cancelled` |
   /// | a sequence of snapshots | `cancelled` | |
   ///
-  /// A transaction's block that goes on afterwards gets `failedPrecondition` from ``Transaction/getDocument(_:)``; if it ends with an error,
-  /// the task gets that one. ``getQuery(named:)`` has no error and gives nil.
+  /// A transaction's block that goes on afterwards gets `failedPrecondition` from ``Transaction/getDocument(_:)``; if it ends with an
+  /// error, the task gets that error. ``getQuery(named:)`` has no error and returns nil.
   ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
   /// a programming error. Repeated calls are harmless.
   ///
-  /// - Parameter completion: Called once on the settings' queue when everything is closed; with `unavailable` if there are writes that
-  ///   could not be saved, in the first call only. The official SDK has no such error.
+  /// - Parameter completion: Called once on the settings' queue when everything is closed; with `unavailable` if some writes could not be
+  ///   saved, in the first call only. The official SDK has no such error.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     let completion = onSettingsQueue(completion)
     terminate { completion($0) }
@@ -145,14 +145,13 @@ extension Firestore {
     try await outcome { finish in terminate { finish($0) } }
   }
 
-  /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after
+  /// Deletes the cache's file with all documents and **all queued writes**. It can be called before the first use and after
   /// ``terminate(completion:)``.
   ///
-  /// With a cache in memory, or if there is no file, it succeeds. Without clearing, documents that one user read stay in the cache for the
-  /// next one: the cache keeps a queue per user, but the documents are common to all, as in the official SDK (firebase-ios-sdk
-  /// leveldb_key.h).
+  /// With a cache in memory, or without a file, it succeeds. Without clearing, documents that one user has read stay in the cache for the
+  /// next user: the cache has a queue per user, but all users share the documents, as in the official SDK (firebase-ios-sdk leveldb_key.h).
   ///
-  /// Other processes that have the cache open, and other clients of this one, are asked to end: each of their operations then reports
+  /// Other processes that have the cache open, and other clients of this process, are asked to end: each of their operations then reports
   /// `failedPrecondition`. (firebase-js-sdk indexeddb_persistence.ts: clearing shuts down the other tabs.)
   ///
   /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or if another

@@ -46,7 +46,7 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - changeCount: The number of changes of the settings at the preparation.
-  ///   - newSettings: The settings that the client was prepared with, if they are to replace the present ones.
+  ///   - newSettings: The settings that the client was prepared with, if they replace the present ones.
   /// - Returns: True if this client was started.
   @discardableResult
   func start(_ prepared: PreparedRuntime, changeCount: Int, newSettings: SettingsValues? = nil) -> Bool {

@@ -10,23 +10,23 @@ internal import Synchronization
 /// try await db.collection("cities").document("SF").setData(["name": "San Francisco"])
 /// ```
 ///
-/// Documents that were read stay in a cache on the device, and writes are queued there, so that programs keep working without a network;
-/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used from any
-/// thread; calls made in order take effect in order.
+/// A cache on the device keeps the documents that were read, and queues writes, so that programs work without a network; see
+/// ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used from any
+/// thread; calls take effect in their order.
 ///
 /// ## Common rules
 ///
-/// - Completions and listeners run one after the other on *the settings' queue*, which is ``FirestoreSettings/dispatchQueue``: the
-///   main queue unless another one is set. The `async` forms need no queue.
+/// - Completions and listeners run one after the other on *the settings' queue*, ``FirestoreSettings/dispatchQueue``. By default that is
+///   the main queue. The `async` forms need no queue.
 /// - Errors are `NSError`s of ``FirestoreErrorDomain``. Names such as `unavailable` are cases of ``FirestoreErrorCode/Code``.
 /// - Errors of the cache's file are `resourceExhausted` when the disk is full, `dataLoss` when the file is damaged,
 ///   `failedPrecondition` when it cannot be used as it is (a folder that cannot be written, a file of a newer release), and
 ///   otherwise `unavailable`.
-/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are cancelled then; writes and
-///   other running operations continue.
-/// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception
-///   that Swift programs cannot catch. Failures of disk, network and backend, and contents of files, are never one.
-/// - If a client cannot be started, because its settings name a file that cannot be read or its cache cannot be opened, each of
+/// - A cancelled task gets `CancellationError` from the `async` form that it awaits. Only reads are cancelled with it; writes and other
+///   running operations continue.
+/// - A *programming error*, such as a malformed path, stops the process with a message. (The official SDK raises an exception that Swift
+///   programs cannot catch.) Failures of disk, network and backend, and contents of files, are never programming errors.
+/// - A client may fail to start, because its settings name a file that cannot be read, or because its cache cannot be opened. Then each of
 ///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {
   enum Phase {
@@ -69,7 +69,7 @@ public final class Firestore: NSObject, Sendable {
     self.databaseID = databaseID
   }
 
-  /// The default database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
+  /// The default database of the default app. It is a programming error if the app is not configured yet. See ``firestore(app:database:)``.
   public class func firestore() -> Firestore {
     firestore(database: "(default)")
   }
@@ -79,7 +79,7 @@ public final class Firestore: NSObject, Sendable {
     firestore(app: app, database: "(default)")
   }
 
-  /// A named database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
+  /// A named database of the default app. It is a programming error if the app is not configured yet. See ``firestore(app:database:)``.
   public class func firestore(database: String) -> Firestore {
     firestore(app: requireValid { () throws(ProgrammingError) in try defaultApp() }, database: database)
   }
@@ -87,8 +87,7 @@ public final class Firestore: NSObject, Sendable {
   /// A named database of an app: the same object until it is terminated, then a new one with the settings' defaults.
   ///
   /// - Parameters:
-  ///   - app: Its options have to have a ``FirebaseOptions/projectID``, which the environment may supply; without one it is a
-  ///     programming error.
+  ///   - app: Its options need a ``FirebaseOptions/projectID``, which the environment may supply; without one it is a programming error.
   ///   - database: The database's id; `"(default)"` is the default one. An empty id is a programming error.
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     requireValid { () throws(ProgrammingError) in
@@ -138,8 +137,8 @@ public final class Firestore: NSObject, Sendable {
       """)
   }
 
-  /// Switches messages for debugging on (true) or leaves it at notices, warnings and errors (false, the default), for all Firestore
-  /// objects. Messages go to swift-log's logger `"hearth"`; they contain no tokens.
+  /// Logs debug messages as well (true), or only notices, warnings and errors (false, the default), for all Firestore objects. Messages go
+  /// to swift-log's logger `"hearth"`; they contain no tokens.
   public class func enableLogging(_ logging: Bool) {
     HearthLog.setVerbose(logging)
   }
@@ -148,9 +147,9 @@ public final class Firestore: NSObject, Sendable {
 
   /// The settings; the getter returns a copy.
   ///
-  /// They are fixed when the object is first used, which is every call but ``useEmulator(withHost:port:)`` and
-  /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. Values that do
-  /// not go together are a programming error, too; see the properties of ``FirestoreSettings``.
+  /// They are fixed when the object is first used: by any call except ``useEmulator(withHost:port:)`` and
+  /// ``clearPersistence(completion:)``. Assigning different settings afterwards is a programming error; assigning equal settings has no
+  /// effect. Conflicting values are a programming error, too; see the properties of ``FirestoreSettings``.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {
@@ -178,8 +177,8 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// Sets the address of an emulator, or of `hearth serve`, and switches TLS off. It counts as a change of ``settings``, so it comes
-  /// before the first use. The cache is the same as with another address; give the emulator an app of its own to keep them apart.
+  /// Sets the address of an emulator, or of `hearth serve`, and switches TLS off. It is a change of ``settings``, so call it before the
+  /// first use. The cache does not depend on the address; to keep caches apart, use a separate app for the emulator.
   ///
   /// - Parameters:
   ///   - host: A name or address, without scheme and path; an empty one is a programming error.

@@ -5,14 +5,14 @@ internal import HearthStore
 
 /// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
 ///
-/// `CancellationError` (a cancelled task), and `DecodingError`, `EncodingError` and the errors that types throw themselves (Codable), are
-/// the exceptions.
+/// Other errors are `CancellationError` (a cancelled task), `DecodingError` and `EncodingError`, and the errors that an application's
+/// Codable types throw.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
 /// An error of ``FirestoreErrorDomain`` with its code.
 ///
-/// Errors arrive as `NSError`s of that domain on every platform and can be taken as this type, too, so all of these work:
+/// Errors arrive as `NSError`s of that domain on every platform and can also be caught as this type, so all of these work:
 ///
 /// ```swift
 /// do {
@@ -34,13 +34,13 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     case OK = 0
     /// The operation was cancelled, for example because the user changed or the client was terminated.
     case cancelled = 1
-    /// An error of another domain, or one that carries no better code.
+    /// An error of another domain, or one without a better code.
     case unknown = 2
     /// An argument is wrong whatever the state of the system.
     case invalidArgument = 3
     /// No answer came in time. The operation may have succeeded.
     case deadlineExceeded = 4
-    /// A document that had to exist does not, for example in `updateData`.
+    /// A document that must exist does not, for example in `updateData`.
     case notFound = 5
     /// A document that must not exist does.
     case alreadyExists = 6
@@ -50,9 +50,9 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     case resourceExhausted = 8
     /// The system is not in the state the operation needs: an index is missing, or the cache cannot be used.
     case failedPrecondition = 9
-    /// The operation ran into a concurrent one.
+    /// The operation conflicted with a concurrent one.
     case aborted = 10
-    /// The operation was tried past the valid range.
+    /// The operation was attempted past the valid range.
     case outOfRange = 11
     /// The backend does not support the operation.
     case unimplemented = 12
@@ -60,7 +60,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     case `internal` = 13
     /// The backend cannot be reached at the moment, and the cache has no answer. Trying again later may help.
     case unavailable = 14
-    /// Data were lost beyond recovery, for example in a damaged cache file.
+    /// Data was lost beyond recovery, for example in a damaged cache file.
     case dataLoss = 15
     /// The backend asks for valid credentials.
     case unauthenticated = 16
@@ -78,8 +78,8 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
   /// The error as an `NSError`, under the name that error types have on Apple platforms.
   public let _nsError: NSError
 
-  /// Wraps an error of ``FirestoreErrorDomain``; one of another domain is a programming error. If the domain is unknown, use `error as?
-  /// FirestoreErrorCode`.
+  /// Wraps an error of ``FirestoreErrorDomain``; an error of another domain is a programming error. If the domain is unknown, use `error
+  /// as? FirestoreErrorCode`.
   public init(_nsError error: NSError) {
     requireValid { () throws(ProgrammingError) in try FirestoreErrorCode.validate(domain: error.domain) }
     _nsError = error
@@ -106,7 +106,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
   /// Two errors are equal when the `NSError`s are.
   public static func == (a: FirestoreErrorCode, b: FirestoreErrorCode) -> Bool { a._nsError.isEqual(b._nsError) }
 
-  /// Hashes the number. (To ask an `NSError` for its hash stops the process where Foundation is not Apple's.)
+  /// Hashes the number. (Outside Apple platforms, asking an `NSError` for its hash stops the process.)
   public func hash(into hasher: inout Hasher) { hasher.combine(errorCode) }
 
   static func validate(domain: String) throws(ProgrammingError) {
@@ -169,12 +169,12 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     /// The error as an `NSError`.
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
-    /// Wraps an error of the domain; one of another domain is a programming error.
+    /// Wraps an error of the domain; an error of another domain is a programming error.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout FirestoreErrorCode?) {
       result = FirestoreErrorCode(_nsError: source)
     }
 
-    /// Wraps an error of the domain; returns false for another one.
+    /// Wraps an error of the domain; returns false for another error.
     public static func _conditionallyBridgeFromObjectiveC(
       _ source: NSError, result: inout FirestoreErrorCode?
     ) -> Bool {
@@ -183,7 +183,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
       return true
     }
 
-    /// Wraps an error of the domain; one of another domain is a programming error, and nil becomes ``Code/unknown``.
+    /// Wraps an error of the domain; an error of another domain is a programming error, and nil becomes ``Code/unknown``.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> FirestoreErrorCode {
       source.map(FirestoreErrorCode.init(_nsError:)) ?? FirestoreErrorCode(.unknown)
     }

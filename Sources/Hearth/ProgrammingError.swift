@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// A call that breaks a rule of the API: a malformed path, an unsupported value, settings changed too late.
 ///
-/// The official SDK raises an Objective-C exception there, which Swift programs cannot catch. All checks are throwing functions, so that
-/// tests can look at their messages; the public functions, which do not throw, pass the error to ``fatalProgrammingError(_:)``. Nothing
-/// that disk, network, server or file content can cause ends here.
+/// The official SDK raises an Objective-C exception for it, which Swift programs cannot catch. All checks are throwing functions, so that
+/// tests can look at their messages. The public functions do not throw: they pass the error to ``fatalProgrammingError(_:)``. Disk,
+/// network, server and file contents never cause such an error.
 struct ProgrammingError: Error, Equatable, CustomStringConvertible {
   let message: String
 

@@ -1,5 +1,5 @@
-/// Order and equality by bytes. Firestore compares strings by their UTF-8 bytes, while Swift's `String` operators
-/// compare by canonical equivalence, so nothing in this module uses those on data.
+/// Order and equality by bytes. Firestore compares strings by their UTF-8 bytes. Swift's `String` operators compare by canonical
+/// equivalence, so this module does not use them on data.
 package enum ByteOrder {
   /// Unsigned lexicographic order; a prefix comes before longer texts.
   static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Ordering {

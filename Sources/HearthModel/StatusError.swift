@@ -42,11 +42,11 @@ package enum StatusCode: Int, Hashable, Sendable, CaseIterable, CustomStringConv
   }
 }
 
-/// A failure as backends report it and as users see it: a code and a message.
+/// A failure with a code and a message, as backends report it and users see it.
 package struct StatusError: Error, Hashable, Sendable, CustomStringConvertible {
   package var code: StatusCode
   package var message: String
-  /// What programs can read of the reason.
+  /// The reason in a form that programs can read.
   package var details: [Detail]
 
   /// A message of Protocol Buffers, such as `google.rpc.PreconditionFailure`.

@@ -3,10 +3,10 @@ internal import GRPCNIOTransportHTTP2
 internal import HearthModel
 internal import Logging
 
-/// One HTTP/2 connection, shared by the streams and calls that are made while it is the current one.
+/// One HTTP/2 connection, shared by the streams and calls that start while it is current.
 ///
-/// After a failure gRPC would keep reconnecting by itself, with pauses of its own. HearthSync decides when to retry, so a failed
-/// connection is retired and the next stream makes a new one, at once; without a stream nothing happens.
+/// After a failure gRPC would reconnect by itself, with its own pauses. HearthSync decides when to retry. So a failed connection is
+/// retired, and the next stream opens a new one at once; without a stream nothing happens.
 final class Connection: Sendable {
   let client: GRPCClient<HTTP2ClientTransport.Posix>
   private let running: Task<Void, Never>

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Bounds the messages of a stream that were delivered and not handled by their owner: the stream is not read any further until the owner
-/// has caught up, and HTTP/2's flow control then makes the backend wait.
+/// Bounds the messages of a stream that were delivered but not handled by their owner. Beyond the bound the stream is not read until the
+/// owner has caught up, and HTTP/2's flow control makes the backend wait.
 ///
-/// Reading stops when the limit is reached and continues at half of it, so that the backend does not wait for each message. One message
-/// may exceed the rest. The messages of a stream must be handled in the order of their delivery.
+/// Reading stops when the limit is reached and continues at half of it, so that the backend does not wait for each message. A single
+/// message may exceed the remaining credit. The messages of a stream must be handled in the order of their delivery.
 package final class DeliveryCredit: Sendable {
   /// Counted for each message in addition to its bytes, for the memory that even the smallest one takes once it is decoded.
   private static let bytesPerMessage = 1024

@@ -6,7 +6,7 @@ package import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// Calls of programs that read and write many documents and keep none of them.
+/// Calls for programs that read and write many documents without keeping them.
 extension FirestoreTransport {
   /// Runs a query once.
   ///

@@ -38,7 +38,7 @@ extension FirestoreTransport {
   /// reached is reported as `closed` with `unavailable`: at once when it refuses, else after the configured
   /// time to open.
   ///
-  /// - Parameter credit: Bounds the messages that were delivered and not handled; made for this stream alone. Nil for no bound.
+  /// - Parameter credit: Bounds the messages that were delivered and not handled; used by this stream alone. Nil for no bound.
   package func openWatchStream(
     within credit: DeliveryCredit? = nil, onEvent: @escaping @Sendable (StreamEvent<WatchResponse>) -> Void
   ) -> StreamHandle<WatchRequest> {

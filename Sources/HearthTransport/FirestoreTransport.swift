@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Carries out the requests of HearthSync: streams and calls to one database of one backend.
 ///
-/// Keeps no state beyond one call, except the connection that calls share. All methods may be called from any thread.
+/// It keeps no state beyond one call, except the shared connection. All methods may be called from any thread.
 package final class FirestoreTransport: Sendable {
   struct State {
     var connection: Connection?

@@ -2,8 +2,8 @@ internal import GRPCCore
 internal import GRPCProtobuf
 internal import SwiftProtobuf
 
-/// Reads protobuf messages. Malformed bytes are an `internal` error, because the backend is at fault; the deserializer of GRPCProtobuf
-/// throws `invalidArgument`, which from a backend means that the request is malformed.
+/// Reads protobuf messages. Malformed bytes are an `internal` error, because the backend is at fault. (The deserializer of GRPCProtobuf
+/// throws `invalidArgument`, which from a backend means that the request is malformed.)
 struct IncomingMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
   private let base = ProtobufDeserializer<Message>()
 

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// An event of a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be opened has only the last.
+/// An event of a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be opened has only `closed`.
 package enum StreamEvent<Message: Sendable>: Sendable {
   /// The backend was reached and the stream is open; requests are being sent.
   case opened

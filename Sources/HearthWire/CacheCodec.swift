@@ -2,9 +2,9 @@ package import HearthModel
 
 /// The durable encoding of a cache's pending batches, overlays and targets.
 ///
-/// All are protobuf messages, so that fields can be added later; readers skip unknown ones. A mutation is a `google.firestore.v1.Write`.
-/// It is written and read here without message objects: those would merge map keys that Swift considers the same text ("é" composed and
-/// decomposed) and refuse values that are nested deeper than about thirty levels, while a user's data must come back exactly.
+/// All are protobuf messages, so that fields can be added later; readers skip unknown ones. A mutation is a `google.firestore.v1.Write`. It
+/// is written and read here without message objects, because a user's data must be returned exactly. Message objects would merge map keys
+/// that Swift considers the same text ("é" composed and decomposed), and refuse values that are nested deeper than about thirty levels.
 ///
 /// Records carry full resource names, so a file of another database is detected.
 package enum CacheCodec {

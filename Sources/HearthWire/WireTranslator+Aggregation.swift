@@ -8,7 +8,7 @@ extension WireTranslator {
     _ query: Query, _ aggregations: [Aggregation]
   ) -> Google_Firestore_V1_RunAggregationQueryRequest {
     var target = query.target
-    // A backend cannot know that the orders that it adds itself are to be reversed.
+    // A backend cannot know that the orders that it adds itself must be reversed.
     let isUnordered = query.isLimitToLast && query.explicitOrders.isEmpty
     let orders = (isUnordered ? Aggregation.query(query, for: aggregations) : query).explicitOrders
     target.orders = query.isLimitToLast ? orders.map(\.reversed) : orders

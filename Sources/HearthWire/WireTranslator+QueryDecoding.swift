@@ -284,7 +284,7 @@ extension WireTranslator {
     return orders
   }
 
-  /// The values of a cursor, each of which belongs to one order.
+  /// The values of a cursor. Each belongs to one order.
   private func decode(
     _ message: Google_Firestore_V1_Cursor, orders: [OrderBy], at field: String
   ) throws(WireError) -> [Value] {

@@ -74,9 +74,9 @@ struct ApiTable {
   }
 }
 
-/// The description of the official API that lies beside the project on machines that develop it.
+/// The description of the official API. It lies next to the project on machines that develop it.
 enum OfficialSurface {
-  /// The file that `HEARTH_API_SURFACE` names, or `shared/docs/api-surface.md` beside the project.
+  /// The file that `HEARTH_API_SURFACE` names, or `shared/docs/api-surface.md` next to the project.
   static let path =
     ProcessInfo.processInfo.environment["HEARTH_API_SURFACE"]
     ?? ApiTable.project.deletingLastPathComponent().appendingPathComponent("shared/docs/api-surface.md").path

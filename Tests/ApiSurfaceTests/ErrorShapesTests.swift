@@ -194,7 +194,7 @@ struct ErrorShapesTests {
     }
   }
 
-  @Test("a transaction whose client is terminated meanwhile fails with failedPrecondition")
+  @Test("a transaction whose client is terminated in between fails with failedPrecondition")
   func terminatedTransaction() async throws {
     let db = try await Self.client()
     let document = db.document("a/b")

@@ -4,8 +4,8 @@ import SwiftProtobuf
 import Synchronization
 import TestSupport
 
-/// A server with sample data, which attacks follow each other on. It is started anew when one of them has left much behind, so that each is
-/// held against its own cost.
+/// A server with sample data for one attack after the other. It is restarted when an attack has left much behind, so that each is held
+/// against its own cost.
 final class BoundsRun {
   private let folder: URL
   private var server: ServerProcess

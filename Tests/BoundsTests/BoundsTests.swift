@@ -3,8 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One test for the bounds of `hearth serve`: each ``Kind`` of attack on a running server, with an honest client beside it, held against the
-/// kind's ``Budget``.
+/// One test for the bounds of `hearth serve`: each ``Kind`` of attack on a running server, with an honest client at the same time, compared
+/// with the kind's ``Budget``.
 ///
 /// Environment:
 /// - `HEARTH_SECONDS`: go on for so long, with kinds, sizes and orders that follow from a seed, instead of each kind once.

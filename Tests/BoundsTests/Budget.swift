@@ -1,7 +1,7 @@
-/// What a server may use while it is attacked.
+/// The resources that a server may use while it is attacked.
 ///
-/// Sizes are bounds of the server's design, so they are strict. Work is the server's processor time, which other processes of a busy machine
-/// hardly change; waiting is a cap for calls that nobody works on.
+/// Sizes are bounds of the server's design, so they are strict. Work is the server's processor time, which other processes of a busy
+/// machine hardly change; waiting is a cap for calls that no processor works on.
 struct Budget: Sendable {
   /// Growth of the largest resident set over the one of the idle server, in MiB. Each of 8 clients may have a piece of a result three times:
   /// as documents, as messages, and as frames. One result of 16 MB for each would be 128 MiB.
@@ -20,11 +20,11 @@ struct Budget: Sendable {
   var work = Duration.seconds(15)
   /// Processor time of the server during one step of an honest client: a turn of each of the other clients, in a debug build.
   var honestWork = Duration.seconds(3)
-  /// Time of one step of an honest client, beside what such a step takes on this machine without an attack.
+  /// Time of one step of an honest client, in addition to the time that such a step takes on this machine without an attack.
   var honestTime = Duration.seconds(10)
 }
 
-/// What a server has used while it was attacked, to be held against a ``Budget``.
+/// The resources that a server has used while it was attacked, for comparison with a ``Budget``.
 struct Outcome {
   var memoryMiB = 0
   var walMiB = 0

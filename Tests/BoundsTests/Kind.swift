@@ -172,12 +172,12 @@ extension Kind {
   // MARK: - Writes
 
   static let writes: [Kind] = [
-    // Requests in progress may have 32 MiB, and each is decoded beside its bytes.
+    // Requests in progress may have 32 MiB, and each takes its decoded size in addition.
     Kind("large commits at once", Budget(memoryMiB: 96)) { try await $0.commitMuchAtOnce(32) },
     Kind("batch writes at once", Budget(memoryMiB: 64)) { try await $0.batchWriteAtOnce() },
     Kind("write streams that do not read", Budget(memoryMiB: 64)) { try await $0.writeWithoutReading() },
     Kind("optimistic commits after many changes") { try await $0.commitAfterManyChanges() },
-    Kind("scans beside writers") { try await $0.scanBesideWriters(seconds: 2) },
+    Kind("scans alongside writers") { try await $0.scanBesideWriters(seconds: 2) },
     Kind("changes beyond the history") { try await $0.outgrowHistory() },
   ]
 

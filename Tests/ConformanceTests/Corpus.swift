@@ -28,7 +28,7 @@ enum Corpus {
 
   static let namedFolder = ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
 
-  /// The named folder, or `shared/conformance` beside the project.
+  /// The named folder, or `shared/conformance` next to the project.
   static let folder: URL = {
     if let namedFolder { return URL(fileURLWithPath: namedFolder, isDirectory: true) }
     let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -159,7 +159,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("offline work is in step after the network is back, each write exactly once and in order")
+  @Test("offline work is in sync after the network is back, each write exactly once and in order")
   func offlineCycles() async throws {
     try await withServer { host in
       let db = try TestFirestore(host: host).firestore

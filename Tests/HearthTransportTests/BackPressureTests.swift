@@ -12,7 +12,8 @@ import Testing
 struct BackPressureTests {
   private static let documentBytes = 10_000
   private static let limitBytes = 1 << 20
-  /// What may be on its way in addition: a stream's window of 256 KiB and the messages that gRPC has read ahead, with room to spare.
+  /// The bytes that may be in flight in addition: a stream's window of 256 KiB and the messages that gRPC has read ahead, with room to
+  /// spare.
   private static let buffersBytes = 1 << 20
 
   private let sent = Counter()
@@ -48,7 +49,7 @@ struct BackPressureTests {
     await backend.kill()
   }
 
-  @Test("a backend that is too fast waits; writes go on meanwhile, and the stream ends at once when it is closed")
+  @Test("a backend that is too fast waits; writes go on, and the stream ends at once when it is closed")
   func waits() async throws {
     let total = 5_000
     let ended = Signal<Bool>()
@@ -61,7 +62,7 @@ struct BackPressureTests {
     let events = EventRecorder<WatchResponse>()
     let stream = transport.openWatchStream(within: credit, onEvent: events.record)
     try await waitUntil { credit.unhandledBytes >= Self.limitBytes || sent.value == total }
-    // A backend that did not wait would get as far as this one. What it hands to its own buffers does not count: that is limited
+    // A backend that did not wait would get as far as this one. The bytes that it hands to its own buffers do not count: they are limited
     // only when its event loop gets to run.
     try await takeFreely(total)
     #expect(proxy.bytesFromBackend < Self.limitBytes + Self.buffersBytes)

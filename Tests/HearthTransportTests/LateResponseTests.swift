@@ -45,7 +45,7 @@ struct LateResponseTests {
     return (backend, transport, events)
   }
 
-  @Test("what was sent on a write stream is answered although the stream was closed meanwhile; then comes the end")
+  @Test("what was sent on a write stream is answered although the stream was closed in between; then comes the end")
   func write() async throws {
     let mayAnswer = Signal<Bool>()
     let (backend, transport, events) = try await closedStream(mayAnswer)

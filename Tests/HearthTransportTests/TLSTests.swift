@@ -42,7 +42,7 @@ final class TLSTests {
     return errors[0]
   }
 
-  /// The same with a server that takes calls, none of which may come.
+  /// The same with a server that takes calls. None may arrive.
   private func failure(
     serving certificate: String = TestCertificate.certificate, _ key: String = TestCertificate.privateKey,
     tls: Bool = true, _ change: (inout TransportConfiguration) -> Void

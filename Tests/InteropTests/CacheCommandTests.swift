@@ -234,7 +234,7 @@ struct CacheCommandTests {
     #expect(pinned.map { $0["documents"] as? Int } == [isInUse ? 1 : 0])
     let again = try json(try await hearth("clear", folder.path, "--collection", "cities", "--older-than", "1d").text)
     #expect(again["removedDocuments"] as? Int == 0)
-    // What the command was a client for is over.
+    // The command is no client any more.
     #expect((info["clients"] as? [Any])?.count == (isInUse ? 1 : 0))
     for wrong in [["--document", "a/b", "--group", "c"], ["--older-than", "soon"], ["--subcollections"]] {
       let output = try await Programs.runInBackground(

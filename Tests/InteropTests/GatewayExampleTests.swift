@@ -68,7 +68,7 @@ struct GatewayExampleTests {
   }
 }
 
-/// What the gateway has reported in all its runs.
+/// The reports of the gateway in all its runs.
 private struct GatewayLog {
   private(set) var saved: Set<String> = []
   /// The readings that it was about to drop. One that was sent at that moment has arrived nevertheless.

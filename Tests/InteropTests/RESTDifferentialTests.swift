@@ -191,7 +191,7 @@ struct RESTDifferentialTests {
     }
   }
 
-  /// What differs by nature: times, tokens, and who says that a result is complete.
+  /// The fields that differ by nature: times, tokens, and the message that says that a result is complete.
   private static let volatile: Set<String> = [
     "createTime", "updateTime", "readTime", "commitTime", "nextPageToken", "transaction", "done",
     // The emulator repeats it in each element but the last, and leaves it out if that is the only one.

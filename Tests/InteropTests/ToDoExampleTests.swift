@@ -79,7 +79,7 @@ struct ToDoExampleTests {
     _ = try await tablet.run("edit", item, "--note", "green")
     let sync = try await phone.run("sync")
     #expect(
-      sync == "given up: remove \(item) Buy tea: another device has changed the item meanwhile\nin sync, 1 items\n")
+      sync == "given up: remove \(item) Buy tea: another device has changed the item in between\nin sync, 1 items\n")
     #expect(try await phone.run("list") == "\(item) [ ] Buy tea (green)\n1 items\n")
 
     _ = try await phone.run("done", item, "--offline")

@@ -252,7 +252,7 @@ private final class WrittenOnceRun {
     #expect(lost == [], "seed \(seed): acknowledged, but not at the backend")
     #expect(counters["named", default: 0] == Int64(stored.count), "seed \(seed): each named write counts once")
     let settledPlain = Int64(plain.intersection(settled).count)
-    // Of the writes that went down with a folder that was put back, some had reached the backend.
+    // When a folder was put back, its newer writes were lost, but some of them had reached the backend.
     #expect((settledPlain...Int64(plain.count)).contains(counters["plain", default: 0]), "seed \(seed)")
   }
 

@@ -33,7 +33,7 @@ struct WrittenOnceUnderRulesTests {
     }
   }
 
-  /// What comes between the lost answer and the next attempt.
+  /// The event between the lost answer and the next attempt.
   enum Between: String, CaseIterable, CustomTestStringConvertible {
     /// The next release of the application has no rules.
     case rulesGone
@@ -80,7 +80,7 @@ struct WrittenOnceUnderRulesTests {
       Issue.record("sent without a condition: \(sent)")
       return
     }
-    // Whatever is committed again would show.
+    // A write that is committed again would show.
     try await witness.document("rooms/a").setData(["n": 100])
 
     switch between {

@@ -109,7 +109,7 @@ private enum SoakData {
   }
 }
 
-/// What was done, as far as it must show in the end.
+/// The completed work, as far as it must show in the end.
 private final class SoakTally: Sendable {
   private struct State {
     var operations: [String: Int] = [:]

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A store in which clients take turns as chance will have it, with a flaw of which the checker must know nothing.
+/// A store in which clients take turns at random. It has a flaw that the checker must find without knowing it.
 private struct FlawedStore {
   enum Flaw: CaseIterable {
     case none

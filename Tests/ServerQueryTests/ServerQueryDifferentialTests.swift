@@ -7,8 +7,8 @@ import Testing
 
 @testable import HearthServer
 
-/// Whichever plan the server chooses for a query, at the present or in the past, whole or piece by piece, the documents and their order are
-/// those of the plain evaluation.
+/// The documents and their order are those of the plain evaluation, for every plan that the server chooses for a query, at the present or
+/// in the past, whole or piece by piece.
 ///
 /// `HEARTH_TEST_SEED` repeats one history, and `HEARTH_TEST_HISTORIES` makes a run longer.
 // Each group computes for minutes; the limit is for what hangs, however slow the machine is.
@@ -169,7 +169,7 @@ struct ServerQueryDifferentialTests {
       if generator.chance(40) {
         wanted.formUnion(try await fixture.storage.missingIndexes(for: query))
       } else {
-        // Of single fields, which are merged.
+        // Indexes of single fields, which are merged.
         let filters = query.filters.flatMap(\.flattened).filter { !$0.path.isDocumentKey }
         for filter in filters.prefix(3) {
           let kind: IndexDefinition.Kind = filter.op == .arrayContains ? .contains : .ascending

@@ -69,11 +69,11 @@ final class ConflictClient {
     watch = SimulatedWatch()
   }
 
-  /// Opens the cache anew if its store asks for that, as a running client does.
+  /// Reopens the cache if its store asks for that, as a running client does.
   private func reopenIfNeeded() throws {
     var count = 0
     while let cause = store.reopening {
-      world.note("client \(number) opens its cache anew: \(cause.reason)")
+      world.note("client \(number) reopens its cache: \(cause.reason)")
       count += 1
       guard count < 5 else { return world.fail("client \(number) opens its cache again and again: \(cause.reason)") }
       let handover = engine.handOver()
@@ -127,7 +127,7 @@ final class ConflictClient {
     guard !waiting.isEmpty else { return }
     let batch = world.generator.pick(waiting)
     guard try withdraw(batch, evenIfSent: evenIfSent) else { return }
-    // Who takes back the creation of a document does not want another one deleted.
+    // A user who takes back the creation of a document does not want another one deleted.
     for deletion in waiting where deletion.batchID > batch.batchID {
       guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else {
         continue
@@ -225,7 +225,7 @@ extension ConflictClient: DrivenClient {
     do {
       try reopenIfNeeded()
     } catch {
-      world.fail("client \(number) cannot open its cache anew: \(error)")
+      world.fail("client \(number) cannot reopen its cache: \(error)")
     }
   }
   func fail(_ text: String) { world.fail("client \(number): \(text)") }

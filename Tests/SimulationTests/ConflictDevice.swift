@@ -7,7 +7,7 @@ import HearthSync
 
 /// The cache of one device of a conflict simulation, which outlives the processes on it.
 final class ConflictDevice {
-  /// What a process has of the cache.
+  /// The parts of the cache that a process has open.
   struct Process {
     var database: Database
     /// Keeps the folder; only of a cache in a file of one process.
@@ -89,17 +89,17 @@ final class ConflictDevice {
   // MARK: - Damage
 
   enum Damage: CaseIterable {
-    /// What else is in the file is lost; the outbox is saved.
+    /// Everything in the file but the outbox is lost.
     case lostTable
-    /// The same, and nobody knows any more what the waiting writes were made for.
+    /// The same, and the bases of the pending writes are lost too.
     case lostTableAndBases
-    /// A row of what the writes were made for cannot be read.
+    /// A row of the bases cannot be read.
     case unreadableBase
     /// A document cannot be read.
     case unreadableDocument
   }
 
-  /// What the file says of the documents that waiting writes were made for.
+  /// The base documents of the pending writes in the file.
   func bases() throws -> [String] {
     let database = try Database(.file(path: file), options: .init(synchronous: .normal))
     defer { database.close() }
@@ -113,7 +113,7 @@ final class ConflictDevice {
     return bases
   }
 
-  /// - Returns: True if it may be lost what a waiting write was made for.
+  /// - Returns: True if the base of a pending write may be lost.
   func damage(_ damage: Damage, _ generator: inout HistoryGenerator) throws -> Bool {
     wasDamaged = true
     let database = try Database(.file(path: file), options: .init(synchronous: .normal))

@@ -35,7 +35,7 @@ struct ConflictHistory {
 
   static let collection = ResourcePath(["c"])
 
-  /// - Parameter rules: Those of every process; nil for the ones that belong to the seed.
+  /// - Parameter rules: The rules of every process; nil for the rules that belong to the seed.
   init(seed: UInt64, rules: ConflictRules?) {
     // Not the generator of the steps.
     var choices = HistoryGenerator(seed: ~seed)

@@ -1,9 +1,9 @@
 import HearthModel
 
-/// What was sent of each edit's batch, and how often the backend has committed it.
+/// The mutations that were sent for each edit's batch, and the number of times that the backend has committed it.
 struct ConflictLedger {
   private struct Batch {
-    /// What went out last; nil if nothing has.
+    /// The mutations that were sent last; nil if none were.
     var sent: [Mutation]?
     /// True if the client has heard since then that the backend has refused it.
     var isRefused = false
@@ -12,7 +12,7 @@ struct ConflictLedger {
     var counts = false
     /// True if a user has taken it back although it may have been sent.
     var isGivenUp = false
-    /// What its caller has heard.
+    /// The outcome that its caller was told.
     var ending: Ending?
   }
 

@@ -17,7 +17,7 @@ extension ConflictSimulation {
     tokens.insert(token)
     switch Int.random(in: 0..<10, using: &generator) {
     case 0 where fields != nil:
-      // What the client sees goes with its document.
+      // The tokens that the client sees go with their document.
       let seen = try Self.tokens(in: view)
       deleted.formUnion(seen)
       tokens.remove(token)

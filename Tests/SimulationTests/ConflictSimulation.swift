@@ -5,15 +5,15 @@ import HearthSync
 
 /// A history in which several clients edit the same few documents, mostly offline, under rules for conflicts.
 ///
-/// Each edit adds a token of its own to a document, and some count a counter up that no rule contains. Whatever the rules are and however
-/// they change, each batch is committed once by a backend that knows labels, as it was sent first, and each caller is told once. As long as
-/// every process has the same rules, every token is in the end somewhere that nobody has deleted on purpose: a token is gone only if a
-/// client that saw it has deleted the document.
+/// Each edit adds a token of its own to a document, and some count a counter up that no rule contains. Under any rules, and any changes of
+/// them, a backend that knows labels commits each batch once, as it was sent first, and each caller is told once. As long as every process
+/// has the same rules, every token is in the end somewhere that nobody has deleted on purpose: a token is gone only if a client that saw it
+/// has deleted the document.
 final class ConflictSimulation {
   typealias Failure = Simulation.Failure
 
   struct Edit {
-    /// What it adds; empty for a deletion.
+    /// The tokens that it adds; empty for a deletion.
     var tokens: [String]
     var client: Int
 
@@ -142,7 +142,7 @@ final class ConflictSimulation {
     let deletes = try client.allPendingBatches().contains { $0.mutations.contains { $0.operation == .delete } }
     func damageFile() throws {
       let losesBases = try client.device.damage(damage, &generator)
-      // A deletion that was made for something unknown is carried out whatever is there.
+      // A deletion with an unknown base is carried out whatever is there.
       if losesBases, deletes { mayLoseTokens = true }
     }
     if damage == .unreadableBase { hasUnreadableBases = true }
@@ -151,7 +151,7 @@ final class ConflictSimulation {
     try client.restart(after: damageFile) {
       // A salvage keeps them.
       if damage == .lostTable, !hasUnreadableBases, try client.device.bases() != bases {
-        fail("after a salvage it is not known any more what writes were made for: \(bases)")
+        fail("after a salvage it is not known any more the bases of writes: \(bases)")
       }
     }
   }
@@ -200,7 +200,7 @@ final class ConflictSimulation {
   func ended(_ identity: BatchIdentity, _ error: StatusError?) {
     ledger.ended(identity, isCommitted: error == nil)
     guard let error, let edit = edits[identity] else { return }
-    // Only a deletion gives way, and an update of what another client has deleted meanwhile in its eyes.
+    // Only a deletion gives way, and an update of a document that another client has deleted in its view.
     if edit.isDeletion, error.code == .aborted || error.code == .cancelled { return }
     // An update of a document whose creation was taken back has nothing to change.
     if error.code == .cancelled || error.code == .notFound && hasWithdrawn { return forgetTokens(of: identity) }

@@ -2,7 +2,7 @@ import HearthCache
 
 /// The ways in which a history of processes on one cache folder differs from others. They follow from its seed alone.
 struct FolderHistory {
-  /// What happens to the folder from outside. A history has one, two or all of them.
+  /// The faults that hit the folder from outside. A history has one, two or all of them.
   struct Faults: OptionSet {
     let rawValue: Int
 

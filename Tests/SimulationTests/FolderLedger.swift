@@ -1,7 +1,7 @@
 import Foundation
 import HearthModel
 
-/// What processes were told of their writes, what the backend did with them, and what nobody could have kept.
+/// The outcomes that processes were told, the commits of the backend, and the writes that no process could have kept.
 ///
 /// It knows nothing of the code under test: a write is in a file if the file has the bytes of its identity.
 struct FolderLedger {

@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// What the engine of a process does.
+/// The actions of a process's engine.
 extension FolderProcess: DrivenClient {
   func drain(_ driver: EngineDriver) { handleInbox() }
   func handle(_ event: SyncEvent, at now: Duration) -> [SyncAction] {

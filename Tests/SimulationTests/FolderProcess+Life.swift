@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// Opening the folder, opening it anew, giving it back, and ends, as in `ClientLoop`.
+/// Opening the folder, reopening it, releasing it, and ends, as in `ClientLoop`.
 extension FolderProcess {
   /// A folder that is not free after so many attempts is given up.
   private static let attemptLimit = 12
@@ -98,14 +98,14 @@ extension FolderProcess {
     return (error as? StoreError)?.kind == .unavailable
   }
 
-  // MARK: - Opening anew
+  // MARK: - Reopening
 
   func reopenIfNeeded() {
     while isRunning, !isDying, let client, let cause = client.store.reopening {
-      world.note("\(name) opens its cache anew: \(cause.reason)")
+      world.note("\(name) reopens its cache: \(cause.reason)")
       if cause.isDamage { reopeningCount += 1 }
       guard reopeningCount < 20 else {
-        fail("the cache is opened anew again and again: \(cause.reason)")
+        fail("the cache is reopened again and again: \(cause.reason)")
         return kill()
       }
       let handover = client.engine.handOver()
@@ -123,7 +123,7 @@ extension FolderProcess {
       try openFolder(as: handover.user)
       client?.engine.takeOver(handover, reason: cause.reason)
       state = .running
-      // In the same step: it may be opened anew at once, and callers have been answered.
+      // In the same step: it may be reopened at once, and callers have been answered.
       driver.handle(.start)
     } catch {
       if isDying { return }

@@ -18,7 +18,7 @@ extension FolderProcess {
       try client.store.lookForFiles()
       if let damage = client.cache.markedDamage { client.store.noteDamagedFile(damage) }
     } catch {
-      // The cache is opened anew.
+      // The cache is reopened.
     }
   }
 

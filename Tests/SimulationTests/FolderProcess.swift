@@ -13,7 +13,7 @@ final class FolderProcess {
     /// Another process has the folder or the file.
     case waiting(attempts: Int)
     case running
-    /// The cache must be opened anew, and another process still has the folder.
+    /// The cache must be reopened, and another process still has the folder.
     case reopening(SyncHandover, Reopening)
     /// The folder was given back, because another process wants it for itself.
     case yielding(attempts: Int)
@@ -37,7 +37,7 @@ final class FolderProcess {
     var cache: OpenedCache
     var store: LocalStore
     var engine: SyncEngine
-    /// The number of times that somebody had had the folder for itself when it was opened.
+    /// The number of times that a process had had the folder for itself when it was opened.
     var takingCount: Int
     /// The file that was opened.
     var file: FileIdentity?
@@ -49,7 +49,7 @@ final class FolderProcess {
   var client: Client?
   let endRequest = EndRequest()
   private var openingCount = 0
-  /// The number of times that the cache was opened anew because of damage.
+  /// The number of times that the cache was reopened because of damage.
   var reopeningCount = 0
 
   /// The signed-in user.
@@ -57,7 +57,7 @@ final class FolderProcess {
   /// The user of the last call that was carried out.
   var appliedUser: String?
   var heldCalls: [Call] = []
-  /// What the application wants to listen to.
+  /// The queries that the application wants to listen to.
   var wanted: [Int: (query: Query, options: ListenOptions)] = [:]
   var listeners: [Int: SimulatedListener] = [:]
 
@@ -99,7 +99,7 @@ final class FolderProcess {
 
   // MARK: - The folder
 
-  /// Opens the folder as a client does that begins, or goes on with a cache that is opened anew.
+  /// Opens the folder as a client does that begins, or goes on with a cache that is reopened.
   func openFolder(as user: String?) throws {
     openingCount += 1
     let options = CacheFile.Options(
@@ -177,7 +177,7 @@ final class FolderProcess {
     if isDying { kill() }
   }
 
-  /// True if the client must be ended, given back or opened anew.
+  /// True if the client must be ended, given back or reopened.
   private var mustGoOn: Bool {
     client.map { mustEnd || wasAskedToYield || $0.store.ending != nil || $0.store.reopening != nil } ?? false
   }

@@ -12,7 +12,7 @@ struct FolderCopy {
   var isDamaged: Bool
 }
 
-/// What disks and people do to the folder.
+/// Damage that disks and people do to the folder.
 extension FolderSimulation {
   /// The writes in the cache's file and its log, as far as they can be found by their identities.
   func numbersInFile() -> Set<Int> { Self.numbers(in: file) }

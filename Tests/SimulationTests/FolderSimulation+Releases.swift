@@ -3,7 +3,7 @@ import HearthCache
 import HearthModel
 import HearthStore
 
-/// Somebody who wants the folder for itself.
+/// A process that wants the folder for itself.
 struct FolderTaking {
   /// True for a newer release that migrates the file, false for a program that clears the cache.
   var migrates: Bool

@@ -107,7 +107,7 @@ extension FolderSimulation {
     removeEndedProcesses()
   }
 
-  /// What is not at rest; nil if everything is.
+  /// The part that is not at rest; nil if everything is.
   private var difference: String? {
     if !ledger.due.isEmpty { return "writes \(ledger.due) are not at the backend" }
     for process in living {
@@ -122,7 +122,7 @@ extension FolderSimulation {
         guard shown.count == expected.count, zip(shown, expected).allSatisfy({ $0.hasSameData(as: $1) }) else {
           return "\(what) shows \(shown.map(\.brief)), but must show \(expected.map(\.brief))"
         }
-        if snapshot.isFromCache || snapshot.hasPendingWrites { return "\(what) is not in step" }
+        if snapshot.isFromCache || snapshot.hasPendingWrites { return "\(what) is not in sync" }
       }
     }
     return outboxDifference

@@ -8,7 +8,7 @@ import HearthSync
 /// One history of several processes on one cache folder: its files, its locks, and whatever people, disks and other releases do to it.
 ///
 /// `SharedSimulation` has several engines on one file that stays, and looks at every commit. Here each process opens the folder as a
-/// running client does, and opens it anew, waits for it, gives it back and ends in the same way (``FolderProcess``). The ledger
+/// running client does, and reopens it, waits for it, releases it and ends in the same way (``FolderProcess``). The ledger
 /// (``FolderLedger``) decides what may become of each write. All of it runs in one thread, and time passes only from timer to timer.
 final class FolderSimulation: RepeatableHistory {
   typealias Failure = Simulation.Failure
@@ -35,7 +35,7 @@ final class FolderSimulation: RepeatableHistory {
   }
   private var lastNumber = 0
 
-  // What was done to the folder.
+  // The changes that were made to the folder.
   var copies: [FolderCopy] = []
   /// The file of the cache when it was looked at last.
   var knownFile: FileIdentity?
@@ -135,7 +135,7 @@ final class FolderSimulation: RepeatableHistory {
     isInterleaving = false
   }
 
-  /// Somebody has touched the files by which processes are woken.
+  /// Wakes all processes, as by a touch of their files.
   func wakeAll() {
     for process in living { process.isWoken = true }
   }

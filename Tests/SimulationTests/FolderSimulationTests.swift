@@ -1,7 +1,7 @@
 import Testing
 
-/// Several processes on one cache folder: whatever happens to its files, to the processes and to their networks, every write counts
-/// once, nobody waits permanently, and in the end everything is in step.
+/// Several processes on one cache folder: whatever happens to its files, to the processes and to their networks, every write counts once,
+/// no caller waits permanently, and in the end everything is in sync.
 ///
 /// `HEARTH_SIMULATION_SEED` runs one seed and prints all events and actions; `HEARTH_FOLDER_SEEDS` sets how many there are, and
 /// `HEARTH_SIMULATION_FIRST` with which they begin.

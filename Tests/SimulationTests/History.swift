@@ -55,7 +55,7 @@ struct History {
 
   var kind: Kind
   var disturbance: Disturbance?
-  /// The probability, in percent, of a change of the user before a step, beside the changes that are steps themselves.
+  /// The probability, in percent, of a change of the user before a step, in addition to the changes that are steps themselves.
   var userChangeChance = 0
   /// A backend that knows no labels commits a batch again whose answer was lost.
   var backendKnowsLabels = true

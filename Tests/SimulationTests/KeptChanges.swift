@@ -28,7 +28,7 @@ struct KeptChanges {
     }
   }
 
-  /// A batch is taken back: what its documents look like is found out anew.
+  /// A batch was cancelled: the state of its documents must be computed again.
   ///
   /// - Parameter queue: the pending batches of its user, with this one.
   mutating func batchLeaves(_ batch: MutationBatch, _ queue: [MutationBatch]) {

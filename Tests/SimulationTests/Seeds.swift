@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Which histories are run. Each seed is one, and decides of which kind it is.
+/// The histories that are run. Each seed is one, and decides its kind.
 ///
 /// `HEARTH_SIMULATION_SEED` runs one seed and prints all events and actions; `HEARTH_SIMULATION_SEEDS` sets how many there
 /// are in all, `HEARTH_SIMULATION_FIRST` with which they begin.

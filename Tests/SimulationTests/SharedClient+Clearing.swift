@@ -18,7 +18,7 @@ extension SharedClient {
   func continueClearing() {
     guard let index = clearings.indices.randomElement(using: &world.generator) else { return }
     var run = clearings.remove(at: index)
-    // The simulation's reader and other clients' queries may be in the way for ever.
+    // The simulation's reader and other clients' queries may be in the way without end.
     if run.awaitsReaders, world.generator.chance(50) { run.giveUpErasing() }
     if !run.isFinished { clear(run) }
   }
@@ -37,7 +37,7 @@ extension SharedClient {
 }
 
 extension SharedSimulation {
-  /// One of the clients clears, now or later: what is in use, or what nobody listens to any more after it was in step.
+  /// Lets one of the clients clear, now or later: targets in use, or targets without listeners that were in sync.
   func clearSomething() {
     guard let client = awake.randomElement(using: &generator) else { return }
     if !client.clearings.isEmpty { return client.continueClearing() }

@@ -83,7 +83,7 @@ extension SharedClient {
     let pending = world.outbox(of: streamUser).filter { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     let underWay = driver.streams.underWay.map(\.number)
     let unanswered = pending.filter { !heard.contains($0.number) && !underWay.contains($0.number) }
-    // What a user has given up may be on its way.
+    // A batch that a user has given up may be on its way.
     func givenUp() -> MutationBatch? {
       world.givenUp[streamUser]?.first { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     }
@@ -93,7 +93,7 @@ extension SharedClient {
       lastSentBatchID = known.batchID
       return SentBatch(mutations, label: label, number: known.number)
     }
-    // A client that does not know yet that it has lost the lease may send what another has seen answered meanwhile.
+    // A client that does not know yet that it has lost the lease may send a batch whose answer another client has received in between.
     guard store.leaseNumber == world.lease.number, world.lease.holder == name else {
       if let number = world.number(of: label, mutations) {
         return SentBatch(mutations, label: label, number: number)

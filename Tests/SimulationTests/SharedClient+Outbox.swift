@@ -2,7 +2,7 @@ import HearthCache
 import HearthModel
 import HearthSync
 
-/// What users do to their outboxes: take writes back, hand refused ones in again, ask what became of one.
+/// The operations of users on their outboxes: cancel writes, resubmit refused ones, look up an outcome.
 extension SharedClient {
   /// Takes back one of the batches that wait, or one that never did.
   func withdrawSomething() {
@@ -66,7 +66,7 @@ extension SharedSimulation {
     }
   }
 
-  /// What the file says of writes with a receipt is what became of them.
+  /// Checks that the outcomes in the file are the true ones, for writes with a receipt.
   func checkOutcomes() throws {
     for (identity, number) in ledger.identities {
       let fate = try readerStore.outbox.fate(of: identity)

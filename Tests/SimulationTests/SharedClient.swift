@@ -77,7 +77,7 @@ final class SharedClient {
   /// The last batch that went out on the open write stream.
   var lastSentBatchID: BatchID = -1
 
-  /// The batches that were to be taken back, and whether even if they were sent.
+  /// The batches that the user asked to cancel, with true for a cancellation even if sent.
   var withdrawals: [BatchID: Bool] = [:]
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWaits: Set<RequestID> = []
@@ -90,7 +90,7 @@ final class SharedClient {
 
   /// The number of snapshots that listeners were given.
   private(set) var snapshotCount = 0
-  /// What was found in order when the views were compared last.
+  /// The state that was found in order when the views were last compared.
   var lastMark: Mark?
 
   struct Mark: Equatable {
@@ -127,7 +127,7 @@ final class SharedClient {
       world.observe()
       world.interleave(with: self)
       transaction = name
-      // While somebody else holds the write lock, the transaction may not begin.
+      // While another process holds the write lock, the transaction may not begin.
       if !world.isFileHeld { seenCommit = world.commitCount }
       return nil
     }
@@ -316,7 +316,7 @@ extension SharedClient: DrivenClient {
     if isGone { return }
     noteLease()
     wasPrimary = engine.isPrimary
-    if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in step with writes in memory") }
+    if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in sync with writes in memory") }
   }
 
   func cameToRest() {

@@ -21,7 +21,7 @@ struct SharedHistory {
   var users: [String?]
   /// False if each process has one identity from its beginning to its end.
   var changesUsers: Bool
-  /// True if processes have networks of their own, some of which lead nowhere for a while.
+  /// True if processes have networks of their own. Some lead nowhere for a while.
   var hasNetworks: Bool
   /// The probability, in percent, that another program begins to write the file, or ends that, before a step.
   var holding: Int

@@ -1,6 +1,6 @@
 import HearthModel
 
-/// What the cache file of several clients holds and what their views must show, computed without the cache.
+/// The contents of several clients' cache file and of their views, computed without the cache.
 ///
 /// The file says only which version of each document it has and which batches wait. Contents of documents come from the backend's
 /// history and from its answers, and the effect of pending batches from the model. A state follows the one before by one commit.
@@ -74,7 +74,7 @@ struct SharedReference {
 
   // MARK: - Commits
 
-  /// What a transaction has left in the file, and what is known of the answers to writes.
+  /// The state that a transaction has left in the file, and the known answers to writes.
   struct Observation {
     var commit: Int
     var transaction: String

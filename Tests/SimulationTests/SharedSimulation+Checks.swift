@@ -53,7 +53,7 @@ extension SharedSimulation {
   /// False while a client has news to show, or does not know yet that it has lost the lease.
   private func showsOneState(_ client: SharedClient) -> Bool {
     guard !client.isBusy, !client.busyTimers.contains(.asyncQueueRetry), !client.store.hasNews else { return false }
-    // A client that has lost the lease without a word reads everything anew when it finds out.
+    // A client that has lost the lease without a word reads everything again when it finds out.
     return client.store.leaseNumber.map { $0 == lease.number } ?? true
   }
 
@@ -127,7 +127,7 @@ extension SharedSimulation {
           let target = client.engine.targetID(of: listener.query).map { "\($0)" } ?? "none"
           throw Failure(
             description:
-              "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
+              "\(what) is not in sync: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
               + "in the file \(currentTargets) are")
         }
       }

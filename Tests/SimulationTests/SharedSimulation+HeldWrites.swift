@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// Writes that wait in memory, because somebody else writes the file or because it is about to be replaced.
+/// Writes that wait in memory, because another process writes the file or because it is about to be replaced.
 extension SharedSimulation {
   /// Another program begins a transaction that writes the file, or ends it.
   func holdOrReleaseFile() throws {
@@ -55,7 +55,7 @@ extension SharedSimulation {
   /// The client goes on in another engine, as after damage: with the callers of its writes and with what is in memory.
   func reopen(_ client: SharedClient) throws {
     guard !client.isBusy, fileHolder == nil else { return }
-    note("\(client.name) opens its cache anew")
+    note("\(client.name) reopens its cache")
     let failureCount = client.failureCount
     let handover = client.engine.handOver()
     let writes = client.driver.openWrites

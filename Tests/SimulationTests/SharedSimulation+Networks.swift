@@ -63,7 +63,7 @@ extension SharedSimulation {
     throw Failure(description: "after a long time \(waiting ?? "nobody") waits, while others could connect")
   }
 
-  /// Whoever waits for the backend although it could be reached.
+  /// A client that waits for the backend although it could be reached.
   private var waiting: String? {
     let able = awake.filter(\.mayConnect)
     guard !able.isEmpty else { return nil }

@@ -41,7 +41,7 @@ final class SharedSimulation: RepeatableHistory {
   /// Reads the file, without a client.
   let reader: Database
   let readerStore: LocalStore
-  /// What the file must hold and clients must show.
+  /// The state that the file must hold and clients must show.
   var reference = SharedReference()
   /// The batches that were read.
   var batches: [BatchID: MutationBatch] = [:]

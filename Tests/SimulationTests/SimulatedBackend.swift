@@ -30,7 +30,7 @@ struct SimulatedBackend {
   // MARK: - Writes
 
   /// True if a batch that was refused is refused again, whatever has changed since. So what a stopped client has sent and comes late does
-  /// not undo a refusal that another client has heard. `hearth serve` looks at such a batch anew.
+  /// not undo a refusal that another client has heard. `hearth serve` looks at such a batch again.
   var remembersRefusals = true
 
   /// Commits a batch, once: a batch that was answered before gets the answer of that time, whatever its preconditions are now. A known

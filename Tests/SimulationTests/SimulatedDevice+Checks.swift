@@ -88,7 +88,7 @@ extension SimulatedDevice {
       var former = former
       // Those of batches that were saved from a damaged file are kept.
       if now.keepsOutcome { former.keepsOutcome = true }
-      // Base values behind a refused batch are calculated anew.
+      // Base values behind a refused batch are recalculated.
       return former.batchID == now.batchID && former.mutations == now.mutations && (!left.isEmpty || former == now)
     }
     guard stays, pending.count >= former.count else {
@@ -126,7 +126,7 @@ extension SimulatedDevice {
     }
   }
 
-  /// The queue of the current user, in a file that is opened anew if reading it is what shows its damage.
+  /// The queue of the current user, in a file that is reopened if reading it is what shows its damage.
   private func pendingAfterDamage() throws -> [MutationBatch] {
     do {
       return try looking { try store.pendingBatches() }
@@ -155,7 +155,7 @@ extension SimulatedDevice {
       guard let snapshot = listener.snapshot else { throw Failure(description: "\(what) was never told anything") }
       try compare(Array(snapshot.documents), world.backend.run(listener.query), what)
       if listener.options.includeQueryMetadataChanges, snapshot.isFromCache || snapshot.hasPendingWrites {
-        throw Failure(description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
+        throw Failure(description: "\(what) is not in sync: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
       }
     }
   }

@@ -7,7 +7,7 @@ import HearthSync
 
 /// Damages a cache's file as a disk does, and lets the client go on.
 extension SimulatedDevice {
-  /// Something in the file becomes something else; then the client goes on, or its process begins anew.
+  /// Something in the file becomes something else; then the client goes on, or its process starts again.
   func damage() throws {
     if world.history.kind == .damagedRows { damageRow() } else { try damagePage() }
     if world.generator.chance(40) { try restart() }
@@ -15,7 +15,7 @@ extension SimulatedDevice {
 
   // MARK: - Rows
 
-  /// A column of a row gets a value of another type than the one that it is made for, or bytes that mean nothing.
+  /// Gives a column of a row a value of the wrong type, or bytes that mean nothing.
   private func damageRow() {
     looking {
       let tables = rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -140,9 +140,9 @@ extension SimulatedDevice {
   /// Reopens the cache if its store asks for that, as a running client does.
   func reopenIfNeeded() {
     while let cause = store.reopening {
-      world.note("\(name) opens its cache anew: \(cause.reason)")
+      world.note("\(name) reopens its cache: \(cause.reason)")
       reopeningCount += 1
-      guard reopeningCount < 20 else { return fail("the cache is opened anew again and again: \(cause.reason)") }
+      guard reopeningCount < 20 else { return fail("the cache is reopened again and again: \(cause.reason)") }
       let handover = engine.handOver()
       if case .fileIsDamaged(let reason) = cause { try? client.cache?.markDamaged(reason) }
       listenersToRepeat += listeners.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($1.query, $1.options) }
@@ -152,11 +152,11 @@ extension SimulatedDevice {
       do {
         try openClient()
       } catch {
-        return fail("the cache cannot be opened anew: \(error)")
+        return fail("the cache cannot be reopened: \(error)")
       }
       engine.takeOver(handover, reason: cause.reason)
       driver.streamUser = handover.user
-      // Before what waits: it may have to be opened anew at once.
+      // Before what waits: it may have to be reopened at once.
       driver.handle(.start)
     }
   }
@@ -193,7 +193,7 @@ extension SimulatedDevice {
     let id = RequestID(rawValue: world.nextNumber())
     expectedAnswers[id] = (Query(path: key.path), [document])
     post(.request(id, .readDocument(key)))
-    // A request that a cache that is opened anew does not answer is made again.
+    // A request that a cache that is reopened does not answer is made again.
     if expectedAnswers.removeValue(forKey: id) != nil, reopeningCount == 0 { fail("the cache did not answer \(key)") }
   }
 

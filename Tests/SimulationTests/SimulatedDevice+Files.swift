@@ -61,7 +61,7 @@ extension SimulatedDevice {
   /// The process ends without a word and another begins on the same cache.
   func restart() throws {
     world.note("\(name) restarts")
-    // What no file has yet ends with the process.
+    // A write that no file has yet ends with the process.
     for id in engine.heldWriteIDs { world.ledger.mayBeLost(id.rawValue) }
     end()
     if folder != nil { close() }

@@ -30,7 +30,7 @@ extension SimulatedDevice {
     listenersToRepeat.append((listener.query, listener.options))
   }
 
-  /// The application adds the listeners anew that a damaged cache or an answer that makes no sense has ended.
+  /// The application adds the listeners again that a damaged cache or an answer that makes no sense has ended.
   func repeatListeners() {
     guard world.backend.poisoned.isEmpty else { return }
     let ended = listenersToRepeat

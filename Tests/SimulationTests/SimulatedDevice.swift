@@ -47,7 +47,7 @@ final class SimulatedDevice {
 
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWaits: Set<RequestID> = []
-  /// Those that ended through no fault of theirs, and that the application adds anew.
+  /// Listeners that ended through no fault of theirs, and that the application adds again.
   var listenersToRepeat: [(query: Query, options: ListenOptions)] = []
   /// The answers that readers of the cache wait for.
   var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]
@@ -169,7 +169,7 @@ extension SimulatedDevice: DrivenClient {
   func failed(_ id: RequestID, _ error: StatusError) { if openWaits.remove(id) == nil { refused(id, error) } }
 }
 
-/// Without the names of modules. A regular expression would be compiled for each event anew.
+/// Without the names of modules. A regular expression would be compiled again for each event.
 private func withoutModules(_ text: String) -> String {
   guard text.contains("Hearth") else { return text }
   return ["HearthModel.", "HearthSync.", "HearthCache."].reduce(text) { $0.replacingOccurrences(of: $1, with: "") }

@@ -1,6 +1,6 @@
 import HearthModel
 
-/// The backend's side of one watch stream. What it says waits until it is delivered, in order.
+/// The backend's side of one watch stream. Its messages wait until they are delivered, in order.
 struct SimulatedWatch {
   enum Message {
     case response(WatchResponse)

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that
-/// the backend has delivered with the pending writes on top, every write counts once, and in the end everything is in step.
+/// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that the
+/// backend has delivered with the pending writes on top, every write counts once, and in the end everything is in sync.
 ///
 /// ``Seeds`` says how to run other histories, and one of them again.
 @Suite("Simulation")
 struct SimulationTests {
   @Test(
-    "any sequence of events leaves the client in step", arguments: Seeds.groups(.exact, .file, .eager, .collected))
+    "any sequence of events leaves the client in sync", arguments: Seeds.groups(.exact, .file, .eager, .collected))
   func contract(_ group: Seeds.Group) async { await group.run() }
 
   @Test(

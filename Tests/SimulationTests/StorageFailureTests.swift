@@ -2,7 +2,7 @@ import HearthStore
 import TestSupport
 import Testing
 
-/// Whatever SQLite refuses, and wherever: nobody is stopped, and when it works again everything comes into step.
+/// SQLite may refuse any call: no process stops, and when it works again, everything is in sync again.
 @Suite("Storage failures")
 struct StorageFailureTests {
   private static let kinds: [StoreError.Kind] = [.full, .io, .readOnly, .unavailable, .corrupt]

@@ -4,6 +4,6 @@ import Testing
 /// that was opened for that user and with that user's token. The simulation checks that at every send.
 @Suite("Users in the simulation")
 struct UserSimulationTests {
-  @Test("batches of one user never go out for another, whatever fails meanwhile", arguments: Seeds.groups(.users))
+  @Test("batches of one user never go out for another, whatever fails in between", arguments: Seeds.groups(.users))
   func changes(_ group: Seeds.Group) async { await group.run() }
 }

@@ -26,7 +26,7 @@ struct WriteLedger {
     var hasReceipt = false
   }
 
-  /// What became of a write.
+  /// The fate of a write.
   enum Fate {
     case committed, refused, open
   }

@@ -23,8 +23,7 @@ struct SpecCase: Sendable, CustomTestStringConvertible {
 
 /// The tests of a folder in the format of the official SDKs' sync-engine spec tests.
 ///
-/// The folder is the one named by the environment variable `HEARTH_SPEC_TESTS`, or `shared/spec-tests` beside the
-/// project's folder.
+/// The folder is the one named by the environment variable `HEARTH_SPEC_TESTS`, or `shared/spec-tests` next to the project's folder.
 struct SpecCorpus: Sendable {
   var cases: [SpecCase] = []
   /// Tests that are not run: benchmarks.

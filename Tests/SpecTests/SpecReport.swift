@@ -8,7 +8,7 @@ struct SpecReport: SuiteTrait, TestScoping {
     var failed = 0
   }
 
-  /// Those of one client, and those of several on one cache.
+  /// The counts of tests with one client, and of tests with several on one cache.
   private static let counts = Mutex((single: Counts(), shared: Counts()))
 
   static func record(_ test: SpecCase, passed: Bool) {

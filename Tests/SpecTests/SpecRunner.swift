@@ -195,7 +195,7 @@ final class SpecRunner {
 
   /// Lets time pass until a timer of that name has fired; nothing happens if there is none.
   func runTimers(until name: String) throws {
-    // One of them may cancel another, or start it anew.
+    // One of them may cancel another, or restart it.
     for timer in try driver.timers.fired(until: name) where driver.timers[timer.kind] == timer.due {
       driver.fire(timer.kind)
     }

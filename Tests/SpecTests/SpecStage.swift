@@ -5,7 +5,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// What the clients of one test share: the folder of the cache, the locks of the operating system, and the user's writes.
+/// The stage that the clients of one test share: the folder of the cache, the locks of the operating system, and the user's writes.
 final class SpecStage {
   let test: SpecCase
   let folder: String

@@ -33,8 +33,8 @@ private struct BackendCase: Sendable {
 
 /// Compares a backend's answers to generated queries with the plain evaluation of the model.
 ///
-/// `HEARTH_QUERY_SETS` asks for another number of data sets, each of which gets 50 queries: 2000 make 100,000 pairs.
-/// `HEARTH_TEST_SEED` repeats the data set of a failure, and with `HEARTH_TEST_CASE` only the query of that number is asked.
+/// `HEARTH_QUERY_SETS` asks for another number of data sets. Each gets 50 queries: 2000 make 100,000 pairs. `HEARTH_TEST_SEED` repeats the
+/// data set of a failure, and with `HEARTH_TEST_CASE` only the query of that number is asked.
 private struct BackendComparison {
   /// More of them, so that every test run has databases of its own.
   let client: GRPCClient<HTTP2ClientTransport.Posix>

@@ -8,7 +8,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// Several processes on one cache, of which random ones are killed or stopped, above all the one that has the streams.
+/// Several processes on one cache. Random ones are killed or stopped, above all the one that has the streams.
 @Suite("Processes that share a cache")
 struct SharedCacheTests {
   /// 15 seconds, or as many as the environment says.

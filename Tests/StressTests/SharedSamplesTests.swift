@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The samples of the documentation's pages as they are printed there, which lie beside the project on machines that develop it.
+/// The samples of the documentation's pages as they are printed there. They lie next to the project on machines that develop it.
 enum SharedSamples {
   static let project = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ enum SharedSamples {
   static let isAvailable =
     ProcessInfo.processInfo.environment["HEARTH_SEED_SAMPLES"] != nil || FileManager.default.fileExists(atPath: path)
 
-  /// The folder of the build's modules, beside the test program.
+  /// The folder of the build's modules, next to the test program.
   static var modules: URL? {
     let candidates = CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
     return candidates.map { $0.appendingPathComponent("Modules") }

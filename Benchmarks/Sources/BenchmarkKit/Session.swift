@@ -21,10 +21,10 @@ public final class Session {
       goal: benchmark.goals[size], official: benchmark.official[size])
   }
 
-  /// Measures the operation: `repetitions` times for the median, and once more with allocations counted.
+  /// Measures the operation: `repetitions` times for the median, and one further run with allocations counted.
   ///
   /// - Parameters:
-  ///   - items: how many documents, writes or events one call of `run` handles.
+  ///   - items: the number of documents, writes or events that one call of `run` handles.
   ///   - setUp: not measured; makes what `run` gets.
   ///   - run: measured, apart from what the stopwatch is told to leave out.
   ///   - tearDown: not measured.

@@ -67,8 +67,7 @@ enum SyncBenchmarks {
     }
     client.targetChange(.current, [target])
     client.snapshot()
-    // Several snapshots each time, so that moving the log into the file, which happens every second time or so, is part
-    // of the figure.
+    // Several snapshots each time, so that the figure includes checkpoints, which happen about every second time.
     let rounds = 4
     var revision = 1
     try session.measure(

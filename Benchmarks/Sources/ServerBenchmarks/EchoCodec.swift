@@ -4,8 +4,8 @@ internal import NIOHPACK
 internal import NIOHTTP2
 internal import NIOPosix
 
-/// The echo service once more, without gRPC Swift: a connection's calls are answered where its HTTP/2 frames arrive, without a
-/// channel or a task for a stream. The difference between the two services is the price of gRPC Swift's transport.
+/// The same echo service without gRPC Swift: a connection's calls are answered where its HTTP/2 frames arrive, without a channel or a task
+/// for a stream. The difference between the two services is the price of gRPC Swift's transport.
 enum EchoCodec {
   static let command = "echo-codec"
 

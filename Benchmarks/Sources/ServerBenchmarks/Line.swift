@@ -1,4 +1,4 @@
-/// Who answers: the columns of the table.
+/// The server that answers: the columns of the table.
 enum Column: String, CaseIterable {
   case hearth = "Hearth"
   /// Without a disk, as the emulator is.

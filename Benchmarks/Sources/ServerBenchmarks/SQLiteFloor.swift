@@ -81,7 +81,7 @@ final class SQLiteFloor {
     }
   }
 
-  /// - Returns: how long commits of one document take, in seconds.
+  /// - Returns: the times of commits of one document, in seconds.
   func commits(seconds: Double) throws -> [Double] {
     try times(seconds: seconds) { try transaction { try set(Int.random(in: 0..<documentCount, using: &numbers)) } }
   }
@@ -108,7 +108,7 @@ final class SQLiteFloor {
     try times(seconds: seconds) { try database.run("SELECT id, fields FROM documents ORDER BY id") }
   }
 
-  /// - Returns: how long it takes to find the documents of the last 10 changes, in seconds.
+  /// - Returns: the times to find the documents of the last 10 changes, in seconds.
   func resumes(seconds: Double) throws -> [Double] {
     try transaction { for index in 0..<10 { try set(index) } }
     return try times(seconds: seconds) {
@@ -118,7 +118,7 @@ final class SQLiteFloor {
     }
   }
 
-  /// - Returns: how long it takes to open the file and read one document, in seconds.
+  /// - Returns: the times to open the file and read one document, in seconds.
   func open() throws -> Double {
     let start = monotonicSeconds
     try RawDatabase(path: path).run("SELECT id, fields FROM documents WHERE id = ?", .text(id(0)))

@@ -12,7 +12,7 @@ public final class AggregateField: NSObject, Sendable {
   /// The number of documents.
   public static func count() -> AggregateField { AggregateField(.count(upTo: nil)) }
 
-  /// The sum of a field's numbers: an integer as long as all of them are integers and the sum is one, else a double. Values that
+  /// The sum of a field's numbers: an integer if all of them are integers and the sum fits into an integer, otherwise a double. Values that
   /// are not numbers are skipped; the sum of nothing is 0.
   ///
   /// - Parameter field: A field's path, split at dots.
@@ -41,7 +41,7 @@ public final class AggregateField: NSObject, Sendable {
   /// A hash of operation and field.
   public override var hash: Int { operation.hashValue }
 
-  /// Such as `sum(population)`.
+  /// A text such as `sum(population)`.
   public override var description: String {
     switch operation {
     case .count: "count()"
@@ -53,24 +53,24 @@ public final class AggregateField: NSObject, Sendable {
 
 /// The place where an aggregation is computed.
 public enum AggregateSource: UInt, Sendable {
-  /// Computed by the backend, which sends no documents to the client. Pending writes do not count, and without a connection the result is
-  /// the error `unavailable`.
+  /// The backend computes the values and sends no documents to the client. Pending writes do not count, and without a connection the result
+  /// is the error `unavailable`.
   case server
-  /// Computed on the documents in the cache with local writes on top, also offline. The cache holds the documents that were read or
-  /// written before, so the result may differ from the backend's. (Not in the official SDK.)
+  /// The values are computed from the documents in the cache with local writes on top, even offline. The cache holds the documents that
+  /// were read or written before, so the result may differ from the backend's. (Not in the official SDK.)
   case cache
-  /// Computed by the backend with the pending writes of this device on top, and on the cache when the backend cannot be reached; then
-  /// ``AggregateQuerySnapshot/metadata`` says `isFromCache`. (Not in the official SDK.)
+  /// The backend computes the values, and this device's pending writes are applied to them. If the backend cannot be reached, the values
+  /// are computed from the cache; then ``AggregateQuerySnapshot/metadata`` says `isFromCache`. (Not in the official SDK.)
   ///
   /// - Without pending writes in the query's collections, the backend computes the values and sends no documents.
   /// - With pending writes it also sends the documents that they change, at most 1,000, of the same version. Their part of the values is
-  ///   replaced by that of the documents with the writes, as a listener would show them here. Counts, and sums and averages of integers, are exact; a sum of doubles is less
-  ///   than two units in its last place away from the exact one.
-  /// - Where the values do not say enough for that, the query itself is run and its result aggregated, which reads every document of it
-  ///   that the cache does not have. This happens when pending writes concern a query with a limit; when they take away more than half of
-  ///   a sum of doubles, or an infinity; when the sum of the field of an average is 0; with more than 1,000 documents; and when writes
-  ///   are acknowledged during each of three attempts. As with `getDocuments`, a query with a limit out of which a pending write has
-  ///   taken a document may wait until that write is acknowledged.
+  ///   replaced by the part of the same documents with the writes, as a listener would show them here. Counts, and sums and averages of
+  ///   integers, are exact; the error of a sum of doubles is less than two units in its last place.
+  /// - In some cases this is not possible. Then the query itself runs and its result is aggregated, which reads every document of the
+  ///   result that the cache does not have. This happens when pending writes concern a query with a limit; when they remove more than half
+  ///   of a sum of doubles, or an infinity; when the sum of the field of an average is 0; with more than 1,000 documents; and when writes
+  ///   are acknowledged during each of three attempts. As with `getDocuments`, a query with a limit may wait for a pending write that has
+  ///   removed a document from its result.
   ///
   /// The backend counts as out of reach when the network is disabled, when the last attempt to connect has failed, and after 10 seconds
   /// without an answer.

@@ -13,22 +13,22 @@ extension AggregateQuery {
     addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
   }
 
-  /// Calls the listener with the values, and again whenever one of them has changed: by local writes at once, offline too, and by what the
-  /// backend sends.
+  /// Calls the listener with the values, and again whenever one of them has changed: at once after local writes, even offline, and after
+  /// changes from the backend.
   ///
-  /// This is a listener of the query, with the same reads at the backend, and it shares them with other listeners of an equal query. Its
-  /// documents are kept in memory, but no ``DocumentSnapshot`` is made of them. Each change of a document changes the values by that
-  /// document's part, so that the cost of a change does not grow with the result. The values are always those of the present documents,
-  /// as ``getAggregation(source:completion:)`` would compute them: sums of integers and of doubles are exact, and rounded once.
+  /// This is a listener of the query, with the same reads at the backend, which it shares with other listeners of an equal query. Its
+  /// documents are kept in memory, but no ``DocumentSnapshot`` is created. Each change of a document changes the values by that document's
+  /// part, so the cost of a change does not grow with the result. The values are always those of the present documents, as
+  /// ``getAggregation(source:completion:)`` would compute them: sums of integers and of doubles are exact, and rounded once.
   ///
   /// As for a query's listener, the first call comes from the cache when it holds matching documents or the device is offline, and
   /// ``AggregateQuerySnapshot/metadata`` and ``AggregateQuerySnapshot/completeness`` say so.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: True to call the listener also when only the metadata changed, such as `isFromCache`.
+  ///   - includeMetadataChanges: True to call the listener even when only the metadata changed, such as `isFromCache`.
   ///   - listener: Called on the settings' queue, one call at a time. After an error the listener is not called any more; being offline is
-  ///     no error. Errors: `invalidArgument` for no or more than five aggregations; those of the backend such as `permissionDenied`;
-  ///     those of the cache's file.
+  ///     no error. Errors: `invalidArgument` for no or more than five aggregations; errors of the backend, such as `permissionDenied`;
+  ///     errors of the cache's file.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, listener: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
@@ -52,7 +52,7 @@ extension AggregateQuery {
 
   /// The values as a sequence.
   ///
-  /// - Parameter includeMetadataChanges: True to have elements for changes of metadata alone, too.
+  /// - Parameter includeMetadataChanges: True to get elements for changes of metadata alone, too.
   public func snapshots(includeMetadataChanges: Bool) -> AggregateQuerySnapshotsSequence {
     AggregateQuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
@@ -70,7 +70,7 @@ extension AggregateQuery {
     return listen(options, on: queue, aggregation(options, callback))
   }
 
-  /// Listens for a task, which must not depend on a queue that the application drains. The values are computed beside the client's loop.
+  /// Listens for a task, which must not depend on a queue that the application drains. The values are computed outside the client's loop.
   fileprivate func observe(
     options: SnapshotListenOptions, _ callback: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle {
@@ -135,9 +135,9 @@ private final class AggregationState: Sendable {
 
 /// The values of an ``AggregateQuery`` as a sequence, for `for try await`.
 ///
-/// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or the
-/// iterator is released. The sequence ends by throwing a listener's error, and `cancelled` when the client is terminated. Elements that
-/// are not awaited in time are kept, 64 at most; then the newest replaces the one before it. The settings' dispatch queue is not involved.
+/// Each iterator has its own listener. It is added when the iterator is created, and removed when the task is cancelled or the iterator is
+/// released. The sequence ends by throwing a listener's error, or `cancelled` when the client is terminated. At most 64 elements that are
+/// not awaited yet are kept; then the newest replaces the one before it. The settings' dispatch queue is not involved.
 public struct AggregateQuerySnapshotsSequence: AsyncSequence, Sendable {
   /// The values at one moment.
   public typealias Element = AggregateQuerySnapshot

@@ -9,8 +9,8 @@ extension Query {
 
   /// A query that aggregates this query's result.
   ///
-  /// The limit and the cursors apply; ``Query/limit(toLast:)`` needs no order here. Documents without one of the fields that are summed or
-  /// averaged are left out, even from a count in the same request (Firestore documentation of aggregation queries).
+  /// The limit and the cursors apply; ``Query/limit(toLast:)`` needs no order here. Documents that lack one of the summed or averaged
+  /// fields are left out, even from a count in the same request (Firestore documentation of aggregation queries).
   ///
   /// - Parameter aggregateFields: One to five; the backend refuses more. A field that occurs twice counts once.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
@@ -18,7 +18,7 @@ extension Query {
   }
 }
 
-/// A query whose result is computed from documents instead of consisting of them.
+/// A query whose result is computed from documents.
 ///
 /// ```swift
 /// let cities = db.collection("cities")
@@ -42,13 +42,13 @@ public final class AggregateQuery: NSObject, Sendable {
 
   /// Computes the aggregation once.
   ///
-  /// With ``AggregateSource/default``, an aggregation that cannot be put together from the backend's values and the pending writes, such as
-  /// one of a query with a limit, reads the query as ``Query/getDocuments(source:completion:)`` does. While a pending write takes a document
-  /// out of a result that fills its limit, it then waits for the answer to the write, for ten seconds at most.
+  /// With ``AggregateSource/default``, some aggregations cannot be computed from the backend's values and the pending writes, such as one
+  /// of a query with a limit. They read the query as ``Query/getDocuments(source:completion:)`` does. If a pending write has removed a
+  /// document from a result that fills its limit, such a read waits for the answer to the write, for ten seconds at most.
   ///
   /// - Parameters:
-  ///   - source: The backend, the cache of this device, which also works offline, or with ``AggregateSource/default`` the backend if it can
-  ///     be reached and else the cache.
+  ///   - source: The backend; the cache of this device, which also works offline; or with ``AggregateSource/default`` the backend if it can
+  ///     be reached, and otherwise the cache.
   ///   - completion: Called once on the settings' queue. Errors: `unavailable` with ``AggregateSource/server`` when the backend
   ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; errors of the
   ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index. Not called if the client is terminated before

@@ -16,10 +16,10 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: result.hasPendingWrites, isFromCache: result.isFromCache)
   }
 
-  /// The knowledge whether every document that matches at the backend is counted, and as of which time. Not part of equality.
+  /// Tells whether every document that matches at the backend is counted, and at what time that was true. Not part of equality.
   ///
-  /// Values from the cache are complete if a listener or a read with the same query has been in sync with the backend. A listener is not
-  /// called because of a change of it alone.
+  /// Values from the cache are complete if a listener or a read with the same query has been in sync with the backend. A change of this
+  /// property alone does not call a listener.
   public var completeness: QueryCompleteness { QueryCompleteness(result.completeness) }
 
   private var values: [String: Value] { result.values }

@@ -12,18 +12,18 @@ internal import Synchronization
 /// 4. Where that is not enough, the query is run, and its result aggregated here.
 struct DefaultAggregation: Sendable {
   private static let maximumAttempts = 3
-  /// As long as a listener waits before it shows the cache (firebase-ios-sdk online_state_tracker.cc, kOnlineStateTimeout).
+  /// A listener waits as long before it shows the cache (firebase-ios-sdk online_state_tracker.cc, kOnlineStateTimeout).
   private static let timeout = Duration.seconds(10)
 
   /// The part of the backend.
   private struct Answer: Sendable {
     var values: [String: Value]
     var readTime: SnapshotVersion?
-    /// Nil if the backend did not give them at that time.
+    /// Nil if the backend did not give their state at that time.
     var documents: [Document]?
   }
 
-  /// The reading of the query, if it comes to that.
+  /// The reading of the query, in step 4.
   private final class Reading: Sendable {
     private struct State {
       var handle: ListenerHandle?

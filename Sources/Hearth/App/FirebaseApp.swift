@@ -1,7 +1,7 @@
 public import Foundation
 internal import Synchronization
 
-/// An app's identity: a name and options. Each app has Firestore objects, and caches, of its own.
+/// The identity of an app: a name and options. Each app has its own Firestore objects and caches.
 ///
 /// ```swift
 /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
@@ -23,7 +23,7 @@ public final class FirebaseApp: NSObject, Sendable {
   /// A copy of the options the app was configured with. Changing the copy has no effect.
   public var options: FirebaseOptions { storedOptions.snapshot() }
 
-  /// False. Kept for source compatibility: nothing is collected.
+  /// Always false. Kept for source compatibility: no data is collected.
   public var isDataCollectionDefaultEnabled: Bool { false }
 
   private init(name: String, options: FirebaseOptions) {
@@ -31,24 +31,24 @@ public final class FirebaseApp: NSObject, Sendable {
     storedOptions = options.snapshot()
   }
 
-  /// Configures the default app from the first of these that there is:
+  /// Configures the default app from the first of these that exists:
   ///
   /// 1. `GoogleService-Info.plist`, then `google-services.json`, in the main bundle;
-  /// 2. the same in the working folder;
+  /// 2. the same files in the working folder;
   /// 3. the environment variable `FIREBASE_CONFIG`: JSON with `projectId` and the like, or the path of a file with it;
   /// 4. without any of them, the project id of the environment, see ``FirebaseOptions/projectID``.
   ///
-  /// A file that is there but cannot be used is named in the log, and every operation of the app's databases fails with
-  /// `failedPrecondition` and the reason. Configuring the default app twice is a programming error.
+  /// If a file exists but cannot be used, the log names it, and every operation of the app's databases fails with `failedPrecondition` and
+  /// the reason. Configuring the default app twice is a programming error.
   public class func configure() {
     configure(options: ConfigurationSearch.ofProcess.options())
   }
 
   /// Configures the default app.
   ///
-  /// - Parameter options: Which project it belongs to. They are copied: later changes have no effect. Options without a project id
-  ///   are a programming error at the first `Firestore.firestore()`, unless the environment has one; an id that no project can
-  ///   have is reported by every operation (`invalidArgument`). Configuring the default app twice is a programming error.
+  /// - Parameter options: The options, above all the project. They are copied: later changes have no effect. Options without a project id
+  ///   are a programming error at the first `Firestore.firestore()`, unless the environment has one. Every operation reports an impossible
+  ///   id with `invalidArgument`. Configuring the default app twice is a programming error.
   public class func configure(options: FirebaseOptions) {
     configure(name: defaultName, options: options)
   }
@@ -73,11 +73,11 @@ public final class FirebaseApp: NSObject, Sendable {
   /// All configured apps by name, or nil if there are none.
   public class var allApps: [String: FirebaseApp]? { apps.withLock { $0.isEmpty ? nil : $0 } }
 
-  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay.
   ///
-  /// - Parameter completion: Called on the main queue when everything is closed, with true if the app was still known and
-  ///   all writes were saved. False and a line in the log for each object with writes that could not be saved, because another process
-  ///   holds the cache: terminate the objects (``Firestore/terminate()``) before to get the error itself.
+  /// - Parameter completion: Called on the main queue when everything is closed, with true if the app was still known and all writes were
+  ///   saved. False, with a line in the log for each object, if writes could not be saved because another process holds the cache. To get
+  ///   the error itself, terminate the objects first (``Firestore/terminate()``).
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let completion = UncheckedSendableBox(completion)
     close { existed in
@@ -85,11 +85,11 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay.
   ///
-  /// - Returns: True if the app was still known and all writes were saved. False and a line in the log for each object with writes that
-  ///   could not be saved, because another process holds the cache: terminate the objects (``Firestore/terminate()``) before to get the
-  ///   error itself.
+  /// - Returns: True if the app was still known and all writes were saved. False, with a line in the log for each object, if writes could
+  ///   not be saved because another process holds the cache. To get the error itself, terminate the objects first
+  ///   (``Firestore/terminate()``).
   @discardableResult
   public func delete() async -> Bool {
     await withCheckedContinuation { continuation in

@@ -1,8 +1,8 @@
 public import Foundation
 internal import Synchronization
 
-/// The options of an app: above all its project. Firestore needs ``projectID`` and sends ``googleAppID`` to the backend; the other entries
-/// exist for source compatibility. May be used from any thread.
+/// The options of an app, above all its project. Firestore needs ``projectID`` and sends ``googleAppID`` to the backend; the other entries
+/// exist for source compatibility. The object may be used from any thread.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private struct Entries: Equatable {
     var projectID: String?
@@ -19,7 +19,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
 
   private let entries: Mutex<Entries>
 
-  /// Makes options with the two entries that the official SDK asks for; set ``projectID`` afterwards.
+  /// Makes options with the two entries that the official SDK requires; set ``projectID`` afterwards.
   ///
   /// - Parameters:
   ///   - googleAppID: See ``googleAppID``; may be empty.
@@ -30,7 +30,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
         googleAppID: googleAppID, gcmSenderID: gcmSenderID, bundleID: Bundle.main.bundleIdentifier ?? ""))
   }
 
-  /// Makes options with all that Firestore needs.
+  /// Makes options with everything that Firestore needs.
   ///
   /// ```swift
   /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
@@ -45,9 +45,8 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   /// Reads the entries of a `GoogleService-Info.plist` (XML or binary), of a `google-services.json`, or of JSON as in
   /// `FIREBASE_CONFIG`.
   ///
-  /// It is nil if the file cannot be read, is none of these, or has an entry of a wrong type; the reason goes to the log and names
-  /// the file and the entry. A file without a project id is no fault. Of several apps in a `google-services.json` the first one
-  /// counts.
+  /// It is nil if the file cannot be read, has none of these formats, or has an entry of a wrong type; the log has the reason, with the
+  /// file and the entry. A file without a project id is valid. If a `google-services.json` lists several apps, the first one counts.
   ///
   /// - Parameter path: The file. Files of more than 1 MiB are refused.
   public convenience init?(contentsOfFile path: String) {
@@ -63,8 +62,8 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     self.entries = Mutex(entries)
   }
 
-  /// The project's id, for example `"my-project"`. When nil, it is that of the environment variable `GOOGLE_CLOUD_PROJECT` or
-  /// `GCLOUD_PROJECT`, or of the service account whose file `GOOGLE_APPLICATION_CREDENTIALS` names, in this order.
+  /// The project's id, for example `"my-project"`. If it is nil, the id comes from the environment variable `GOOGLE_CLOUD_PROJECT` or
+  /// `GCLOUD_PROJECT`, or from the service account whose file `GOOGLE_APPLICATION_CREDENTIALS` names, in this order.
   public var projectID: String? {
     get { entries.withLock { $0.projectID } }
     set { entries.withLock { $0.projectID = newValue } }
@@ -85,7 +84,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     get { entries.withLock { $0.gcmSenderID } }
     set { entries.withLock { $0.gcmSenderID = newValue } }
   }
-  /// The app's bundle identifier; that of the main bundle unless set. It is not used.
+  /// The app's bundle identifier; by default that of the main bundle. It is not used.
   public var bundleID: String {
     get { entries.withLock { $0.bundleID } }
     set { entries.withLock { $0.bundleID = newValue } }

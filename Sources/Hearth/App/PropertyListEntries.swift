@@ -82,7 +82,7 @@ struct BinaryPropertyList {
     let (count, start) = try count(at: top, table)
     let (bytesOfKeys, overflows) = count.multipliedReportingOverflow(by: 2 * table.referenceBytes)
     guard !overflows, bytesOfKeys <= table.start - start else {
-      throw Fault(message: "has a dictionary of \(count) entries at byte \(top), for which it is too short")
+      throw Fault(message: "is too short for its dictionary of \(count) entries at byte \(top)")
     }
     var entries: [String: Entry] = [:]
     for index in 0..<count {
@@ -105,11 +105,11 @@ struct BinaryPropertyList {
       referenceBytes: Int(bytes[trailer + 7]), count: try integer(at: trailer + 8, byteCount: 8),
       top: try integer(at: trailer + 16, byteCount: 8))
     guard (1...8).contains(table.offsetBytes), (1...8).contains(table.referenceBytes), table.start >= 8 else {
-      throw Fault(message: "has a trailer that makes no sense")
+      throw Fault(message: "has an invalid trailer")
     }
     let (size, overflows) = table.count.multipliedReportingOverflow(by: table.offsetBytes)
     guard !overflows, table.start <= trailer, size <= trailer - table.start else {
-      throw Fault(message: "says that it has \(table.count) objects, for which it is too short")
+      throw Fault(message: "is too short for the \(table.count) objects that it declares")
     }
     return table
   }
@@ -133,7 +133,7 @@ struct BinaryPropertyList {
     let (count, start) = try count(at: offset, table)
     let (size, overflows) = count.multipliedReportingOverflow(by: kind == 0x6 ? 2 : 1)
     guard !overflows, size <= table.start - start else {
-      throw Fault(message: "has a text of \(count) characters at byte \(offset), for which it is too short")
+      throw Fault(message: "is too short for its text of \(count) characters at byte \(offset)")
     }
     if let limit, size > limit { return .other }
     guard size <= PropertyListEntries.maximumTextBytes else {
@@ -164,7 +164,7 @@ struct BinaryPropertyList {
   private func integer(at offset: Int, byteCount: Int) throws(Fault) -> Int {
     let value = bytes[offset..<(offset + byteCount)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard let value = Int(exactly: value) else {
-      throw Fault(message: "has an absurd number at byte \(offset)")
+      throw Fault(message: "has a number out of range at byte \(offset)")
     }
     return value
   }

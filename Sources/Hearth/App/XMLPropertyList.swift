@@ -36,7 +36,7 @@ struct XMLPropertyList {
         let entry = try value()
         if names.contains(name) { try PropertyListEntries.add(entry, name, to: &entries) }
       default:
-        throw fault("has something else than a key")
+        throw fault("has another element in place of a key")
       }
     }
   }

@@ -5,16 +5,16 @@ internal import Synchronization
 extension Firestore {
   /// Puts the documents and named queries of a bundle into the cache, as if they had been read from the backend.
   ///
-  /// Bundles are made by server SDKs. Documents are stored if they are newer than the cached ones; local writes stay on top. A bundle that
-  /// was loaded before, or an older one of the same id, changes nothing and succeeds. Several bundles are loaded one after the other, in
-  /// the order of the calls. Works offline.
+  /// Server SDKs create bundles. Documents are stored if they are newer than the cached ones; local writes stay on top. A bundle that was
+  /// loaded before, or an older one with the same id, changes nothing and succeeds. Several bundles are loaded one after the other, in the
+  /// order of the calls. Works offline.
   ///
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.
-  ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, and with an error
-  ///     beside it if the loading has failed (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data).
-  ///     That is the task's last one; of a bundle that could not be begun all its numbers are 0. After an error nothing of the bundle is in
-  ///     the cache. If the client is terminated before the bundle is loaded, the error is `cancelled`.
+  ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, and with an error as
+  ///     well if the loading has failed (`invalidArgument` for data that is not a bundle of this database, `unknown` for empty data). This
+  ///     progress is the task's last one; all its numbers are 0 if the bundle could not be started. After an error nothing of the bundle is
+  ///     in the cache. If the client is terminated before the bundle is loaded, the error is `cancelled`.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -34,7 +34,7 @@ extension Firestore {
     loadBundle(bundleStream, completion: nil)
   }
 
-  /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, but reads a stream. The stream is opened, read on a background thread, and closed.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -49,7 +49,7 @@ extension Firestore {
     return task
   }
 
-  /// Same as ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, but the loading itself goes on.
   nonisolated(nonsending) public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress {
     try await loadBundle(InputStream(data: bundleData))
   }
@@ -67,12 +67,12 @@ extension Firestore {
     return try await outcome.value()
   }
 
-  /// Gets the query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
+  /// Gets a named query of a loaded bundle. Works offline, even after a restart of the program.
   ///
   /// - Parameters:
   ///   - name: The name of the query in the bundle.
-  ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read, which is then in
-  ///     the log. Not called if the client is terminated while it waits for the cache.
+  ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read; the log then has the
+  ///     error. Not called if the client is terminated while it waits for the cache.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
     let queue = runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)

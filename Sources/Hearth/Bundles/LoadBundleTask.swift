@@ -14,13 +14,13 @@ public enum LoadBundleTaskState: Int, Sendable {
 
 /// The progress of loading a bundle.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
-  /// Documents read so far, also after an error.
+  /// The number of documents read so far; kept after an error.
   public let documentsLoaded: Int
-  /// Documents of the bundle, by its own account; 0 after an error in its metadata.
+  /// The number of documents that the bundle's metadata states; 0 after an error in its metadata.
   public let totalDocuments: Int
-  /// Bytes read so far, without the bundle's metadata; after an error those up to the last document before it.
+  /// The bytes read so far, without the bundle's metadata; after an error, the bytes up to the last document before it.
   public let bytesLoaded: Int
-  /// Bytes of the bundle without its metadata, by its own account; 0 after an error in its metadata.
+  /// The bytes that the bundle's metadata states, without the metadata itself; 0 after an error in its metadata.
   public let totalBytes: Int
   /// The state of the loading: in progress, ended, or failed.
   public let state: LoadBundleTaskState

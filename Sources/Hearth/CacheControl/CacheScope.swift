@@ -21,7 +21,7 @@ public struct CacheScope: Sendable, Hashable, CustomStringConvertible {
   let kind: Kind
   private(set) var date: Date?
 
-  /// All documents, the remembered results of all queries that have no listener, and the names that bundles gave to queries.
+  /// All documents, the remembered results of all queries without a listener, and the query names from bundles.
   public static let everything = CacheScope(kind: .everything)
 
   /// One document.
@@ -46,28 +46,28 @@ public struct CacheScope: Sendable, Hashable, CustomStringConvertible {
 
   /// The documents of all collections with an id, wherever they are.
   ///
-  /// - Parameter id: The id; an empty one, or one with a slash, is refused when it is used.
+  /// - Parameter id: The id. An empty id, or one with a slash, is refused when the scope is used.
   public static func collectionGroup(_ id: String) -> CacheScope {
     CacheScope(kind: .collectionGroup(id))
   }
 
-  /// The documents in the cache that are in a query's result. With a limit it is the result that the cache gives.
+  /// The documents in the cache that are in a query's result. With a limit, the cache's own result counts.
   public static func query(_ query: Query) -> CacheScope {
     CacheScope(kind: .query(query))
   }
 
-  /// Only those of the documents that the backend has last confirmed before a time.
+  /// Restricts the scope to documents that the backend has last confirmed before a time.
   ///
-  /// It confirms a document when it sends it, and when it brings a query that holds it in sync, which it does without sending what has not
-  /// changed. The times are the backend's, so that a wrong clock of the device does not matter. Documents from bundles count from the
-  /// loading.
+  /// The backend confirms a document when it sends the document, and when it brings a query with this document in sync; it need not send
+  /// unchanged documents for that. The times are the backend's, so a wrong clock of the device does not matter. Documents from bundles
+  /// count from the time of loading.
   public func olderThan(_ date: Date) -> CacheScope {
     var scope = self
     scope.date = min(date, scope.date ?? date)
     return scope
   }
 
-  /// For a log: the kind, the path and the time.
+  /// The kind, the path and the time, for a log.
   public var description: String {
     let documents =
       switch kind {
@@ -82,7 +82,7 @@ public struct CacheScope: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CacheScope {
-  /// What has to be found out before the scope is known to the cache.
+  /// The scope in the cache's terms, or the query whose result must be looked up first.
   enum Resolution {
     case known(ClearingScope)
     /// The documents that this query has in the cache, and only those confirmed before the moment.
@@ -112,7 +112,7 @@ extension CacheScope {
     case .collectionGroup(let id):
       guard !id.isEmpty, !id.contains("/") else {
         throw NSError.firestore(
-          .invalidArgument, "\"\(id)\" is no id of a collection group (an id is not empty and contains no slash).")
+          .invalidArgument, "Invalid collection ID \"\(id)\": it must be non-empty and must not contain \"/\".")
       }
       scope = .collectionGroup(id)
     case .query(let query):
@@ -127,7 +127,7 @@ extension CacheScope {
 
   private static func check(_ owner: Firestore, is firestore: Firestore) throws {
     guard owner === firestore else {
-      throw NSError.firestore(.invalidArgument, "What is to be cleared belongs to another Firestore object.")
+      throw NSError.firestore(.invalidArgument, "The scope was created with a different Firestore instance.")
     }
   }
 }

@@ -3,18 +3,18 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 
-/// The outcome of ``Firestore/clearCache(_:securely:progress:)``, or how far it is.
+/// The outcome of ``Firestore/clearCache(_:securely:progress:)``, or its progress.
 public struct ClearedCache: Sendable, Hashable {
-  /// Documents that were removed, with those of which the cache knew that they do not exist.
+  /// The number of removed documents, including entries for documents known not to exist.
   public let removedDocumentCount: Int
-  /// Documents that stay because a write for them, of any user, waits for the backend. One that only such a write has made stays as well,
-  /// and does not count: the cache holds nothing else of it.
+  /// The number of documents that stay because of a pending write of any user. A document that exists only through such a write stays too,
+  /// but is not counted, because the cache holds nothing else of it.
   public let pendingDocumentCount: Int
-  /// Documents that stay because a listener shows them, in this process or in another one that shares the cache.
+  /// The number of documents that stay because a listener shows them, in this process or in another one that shares the cache.
   public let listenedDocumentCount: Int
-  /// Bytes of the cache's file that the file system got back.
+  /// The bytes of the cache's file that were returned to the file system.
   public let releasedBytes: Int64
-  /// True if it was asked to clear securely and nothing of the removed documents is left in the cache's files.
+  /// True after a secure clearing if nothing of the removed documents is left in the cache's files.
   public let isErased: Bool
 
   init(_ report: ClearingReport) {
@@ -37,31 +37,31 @@ extension Firestore {
   /// print(cleared.removedDocumentCount, cleared.isErased)
   /// ```
   ///
-  /// Two kinds of documents stay, and are counted in the result: those with pending writes, because the cache is the only place that has
-  /// them, and those that a listener shows, which it would only bring back. So remove listeners first, and await
-  /// ``waitForPendingWrites()`` or use ``outbox``. A query without a listener whose result has lost a document is read from its beginning
-  /// the next time. A pinned query stays pinned. Bundles can be loaded again. Refused writes that are kept (``rejectedWrites``) and the
+  /// Two kinds of documents stay, and are counted in the result: documents with pending writes, because only the cache has these writes,
+  /// and documents that a listener shows, because the listener would only fetch them again. So remove listeners first, and await
+  /// ``waitForPendingWrites()`` or use ``outbox``. If a query without a listener has lost a document of its result, its next read starts
+  /// from the beginning. A pinned query stays pinned. Bundles can be loaded again. Kept refused writes (``rejectedWrites``) and the
   /// outcomes of receipts are not cleared.
   ///
-  /// It is done in steps of a few milliseconds, between which other operations go on. Works offline, and while other processes share the
-  /// cache. When the task is cancelled, it ends after the current step; what is removed stays removed.
+  /// The call works in steps of a few milliseconds, and lets other operations run in between. It works offline, and while other processes
+  /// share the cache. When the task is cancelled, it ends after the current step; removed documents stay removed.
   ///
   /// ## Secure clearing
   ///
-  /// What SQLite deletes stays in unused parts of its file until something else is written there. With `securely` the last step writes the
-  /// file anew and empties its log, so that nothing remains of the removed documents, their index entries, or whatever had been deleted
-  /// before. That step does not let other operations in between: it took two seconds for 100 MB that stay, and as much memory. What a
-  /// file system or a flash memory keeps of overwritten files, damaged cache files that were set aside, and copies are out of its reach.
+  /// SQLite leaves deleted data in unused parts of its file until they are overwritten. With `securely` the last step rewrites the file and
+  /// empties its log, so that nothing remains of the removed documents, their index entries, or earlier deletions. That step blocks other
+  /// operations: for 100 MB of remaining data it took two seconds, and as much memory. It cannot reach the copies of overwritten data that
+  /// a file system or a flash memory keeps, damaged cache files that were set aside, and copies of the cache.
   ///
   /// - Parameters:
   ///   - scope: The documents.
-  ///   - securely: True to leave nothing of them in the cache's files.
+  ///   - securely: True to erase them from the cache's files.
   ///   - progress: Called after each step, in the caller's task.
-  /// - Returns: What was removed, and what has stayed. ``ClearedCache/isErased`` is false after a secure clearing if others went on reading
-  ///   an older state of the file for five seconds, so that its log could not be emptied: clear again later.
-  /// - Throws: `invalidArgument` for a scope of another Firestore object, a date that no timestamp can hold, or an id that no collection
-  ///   has; errors of the cache's file, `unavailable` among them if another process holds it, and `resourceExhausted` if the disk is full;
-  ///   `CancellationError`. What was removed before stays removed.
+  /// - Returns: The numbers of removed and of remaining documents. ``ClearedCache/isErased`` is false after a secure clearing if other
+  ///   readers held an older state of the file for five seconds, so that its log could not be emptied: clear again later.
+  /// - Throws: `invalidArgument` for a scope of another Firestore object, a date outside the range of timestamps, or an invalid collection
+  ///   id; errors of the cache's file, such as `unavailable` if another process holds it, and `resourceExhausted` if the disk is full;
+  ///   `CancellationError`. Documents that were removed before stay removed.
   @discardableResult
   nonisolated(nonsending) public func clearCache(
     _ scope: CacheScope, securely: Bool = false, progress: ((ClearedCache) -> Void)? = nil

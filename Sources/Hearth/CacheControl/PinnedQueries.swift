@@ -3,7 +3,7 @@ internal import HearthModel
 internal import HearthStore
 
 extension Query {
-  /// Keeps the query's result in the cache: garbage collection spares it from now on, however long it is not used.
+  /// Keeps the query's result in the cache: garbage collection spares it from now on, even if it is not used for a long time.
   ///
   /// ```swift
   /// let catalogue = db.collection("products").whereField("inStock", isEqualTo: true)
@@ -11,13 +11,17 @@ extension Query {
   /// try await catalogue.prefetch()
   /// ```
   ///
-  /// The pin belongs to the cache: it holds after a restart and for all processes that share the cache, until ``unpin()``. It keeps the
-  /// documents that the backend has confirmed for the query; one that was never listened to or fetched has none yet, see
-  /// ``prefetch(within:)``. It also keeps the documents that match it without being confirmed for it, such as one that the user has written
-  /// and the backend has acknowledged; of a query with a limit, those that sort within the confirmed ones, and behind them the user's own
-  /// until the backend has sent them. The documents take part in the size of the cache: with more of them than the size allows, everything
-  /// else is collected. ``Firestore/clearCache(_:securely:progress:)`` removes them all the same. A cache in memory forgets its pins with its
-  /// documents, and a damaged cache that is replaced as well. Works offline; pinning twice is harmless.
+  /// The pin belongs to the cache: it holds after a restart and for all processes that share the cache, until ``unpin()``. It keeps:
+  ///
+  /// - the documents that the backend has confirmed for the query. A query that was never listened to or fetched has none yet; see
+  ///   ``prefetch(within:)``;
+  /// - the documents that match the query without being confirmed for it, such as a document that the user has written and the backend has
+  ///   acknowledged. If the query has a limit, these are the documents that sort within the confirmed ones, and after them the user's own
+  ///   documents until the backend has sent them.
+  ///
+  /// The documents count towards the size of the cache. If they exceed the size, everything else is removed.
+  /// ``Firestore/clearCache(_:securely:progress:)`` removes them all the same. A cache in memory forgets its pins with its documents, and
+  /// so does a damaged cache that is replaced. Works offline; pinning twice is harmless.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func pin() async throws {
@@ -35,7 +39,7 @@ extension Query {
 }
 
 extension Firestore {
-  /// The queries of this cache that are pinned, oldest pin first. See ``Query/pin()``. Works offline.
+  /// Returns the pinned queries of this cache, oldest pin first. See ``Query/pin()``. Works offline.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func pinnedQueries() async throws -> [Query] {
@@ -44,10 +48,10 @@ extension Firestore {
     return try await outcome.value().map { Query(firestore: self, model: $0) }
   }
 
-  /// The sizes of the cache: of its file, of each collection and of each pinned query.
+  /// Returns the sizes of the cache: of its file, of each collection and of each pinned query.
   ///
-  /// It reads a part of every page with documents, away from other operations: about a tenth of a second of a processor for a million documents.
-  /// Works offline.
+  /// It reads a part of every page with documents, concurrently with other operations: about a tenth of a second of processor time for a
+  /// million documents. Works offline.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func cacheReport() async throws -> CacheReport {
@@ -63,34 +67,34 @@ public struct CacheReport: Sendable {
   public struct CollectionSize: Sendable, Hashable {
     /// The collection's path from the database's root.
     public let path: String
-    /// The documents in the cache, without those that are known not to exist.
+    /// The number of documents in the cache, without those that are known not to exist.
     public let documentCount: Int
     /// The bytes of their fields as they are stored, without keys and index entries.
     public let documentBytes: Int64
   }
 
-  /// The documents that are kept for one pinned query. Those that several queries hold count for each.
+  /// The documents that are kept for one pinned query. A document of several queries counts for each.
   public struct PinnedQuerySize: Sendable {
     /// The query.
     public let query: Query
-    /// The documents that the backend has confirmed for it.
+    /// The number of documents that the backend has confirmed for it.
     public let documentCount: Int
     /// The bytes of their fields as they are stored.
     public let documentBytes: Int64
-    /// The backend's time of the last snapshot of the query that is stored; nil if the cache has no result of it.
+    /// The time of the last stored snapshot of the query, by the backend's clock; nil if the cache has no result of it.
     public let lastSnapshotTime: Timestamp?
   }
 
-  /// The file with its unused parts, without the write-ahead log, in bytes; for a cache in memory the memory that it takes.
+  /// The size of the file in bytes, with its unused parts and without the write-ahead log; for a cache in memory, the memory that it takes.
   public let fileBytes: Int64
-  /// The part of it that holds something.
+  /// The used part of the file, in bytes.
   public let usedBytes: Int64
-  /// The write-ahead log, in bytes. It grows while a process that shares the cache is stopped in the middle of a read; otherwise it keeps to a few
-  /// times 16 MB. 0 for a cache in memory.
+  /// The size of the write-ahead log in bytes. It grows while a process that shares the cache is stopped in the middle of a read; otherwise
+  /// it stays below a few times 16 MB. 0 for a cache in memory.
   public let logBytes: Int64
-  /// In the order of their paths.
+  /// The sizes of the collections, in the order of their paths.
   public let collections: [CollectionSize]
-  /// Oldest pin first.
+  /// The sizes of the pinned queries, oldest pin first.
   public let pinnedQueries: [PinnedQuerySize]
 
   init(_ sizes: CacheSizes, firestore: Firestore) {

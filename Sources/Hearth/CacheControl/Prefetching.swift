@@ -5,22 +5,22 @@ internal import HearthTransport
 internal import Synchronization
 
 extension Query {
-  /// Brings the query's result into the cache, without a listener, and waits for it.
+  /// Fetches the query's result into the cache without a listener, and waits for it.
   ///
   /// ```swift
   /// try await db.collection("products").prefetch(within: .seconds(30))
   /// ```
   ///
-  /// The cache remembers how far the result is in sync, so that the next prefetch or listener of the same query transfers only what has
-  /// changed. It does not keep the documents from being collected later; ``pin()`` does. A memory cache with eager collection drops them
-  /// when the prefetch ends, unless the query is pinned.
+  /// The cache remembers how far the result is in sync, so the next prefetch or listener of the same query transfers only changes. A
+  /// prefetch does not protect the documents from later garbage collection; ``pin()`` does. A memory cache with eager garbage collection
+  /// drops them when the prefetch ends, unless the query is pinned.
   ///
-  /// Offline it fails as soon as that is known, which takes at most ten seconds after a start; nothing is queued. Cancelling the task ends
-  /// the transfer; what has come by then as a consistent state stays in the cache. While a pending write takes a document out of a result that
-  /// fills its limit, the prefetch waits until the write is answered, because the backend sends what moves up only then. After ten seconds it
-  /// fails.
+  /// Offline it fails as soon as the client knows that it is offline, at most ten seconds after a start; nothing is queued. Cancelling the
+  /// task ends the transfer; the last consistent state stays in the cache. If a pending write has removed a document from a result that
+  /// fills its limit, the prefetch waits until the write is answered, because only then the backend sends the document that moves up. After
+  /// ten seconds it fails.
   ///
-  /// - Parameter limit: The longest time to wait; nil for none but that.
+  /// - Parameter limit: The longest time to wait; nil for no limit apart from those ten seconds.
   /// - Throws: `unavailable` if the backend cannot be reached, or does not answer such a write; `deadlineExceeded` when the time is over;
   ///   errors of the backend, such as `permissionDenied`, and of the cache's file; `CancellationError`.
   nonisolated(nonsending) public func prefetch(within limit: Duration? = nil) async throws {
@@ -28,12 +28,12 @@ extension Query {
     try Task.checkCancellation()
   }
 
-  /// Brings the query's result into the cache as ``prefetch(within:)`` does, and reports how far it is.
+  /// Fetches the query's result into the cache as ``prefetch(within:)`` does, and reports the progress.
   ///
   /// - Parameters:
   ///   - limit: The longest time to wait; nil for none.
-  ///   - countsDocuments: True to ask the backend how many documents the query has, which it bills like every aggregation. Documents that
-  ///     the cache has already are not transferred again, so that fewer may come.
+  ///   - countsDocuments: True to ask the backend for the number of the query's documents; it bills this like every aggregation. Documents
+  ///     that the cache already has are not transferred again, so fewer may be received.
   /// - Returns: A sequence that begins when it is iterated, and ends when the result is in sync. It throws the errors of
   ///   ``prefetch(within:)``.
   public func prefetchProgress(within limit: Duration? = nil, countsDocuments: Bool = false) -> PrefetchSequence {
@@ -42,12 +42,11 @@ extension Query {
   }
 }
 
-/// How far a prefetch is. See ``Query/prefetchProgress(within:countsDocuments:)``.
+/// The progress of a prefetch. See ``Query/prefetchProgress(within:countsDocuments:)``.
 public struct PrefetchProgress: Sendable, Hashable {
-  /// Documents that the backend has sent so far. Where another process that shares the cache has the connection, they are not counted
-  /// before the end, and stay 0.
+  /// The number of documents that the backend has sent so far. It stays 0 if another process that shares the cache has the connection.
   public internal(set) var receivedDocumentCount = 0
-  /// Documents of the query at the backend; nil if that is not known, or not yet.
+  /// The number of the query's documents at the backend; nil if it is unknown, or not known yet.
   public internal(set) var totalDocumentCount: Int?
   /// True in the last element: the cache holds the result.
   public internal(set) var isFinished = false
@@ -55,7 +54,7 @@ public struct PrefetchProgress: Sendable, Hashable {
 
 /// The progress of a prefetch, for `for try await`. See ``Query/prefetchProgress(within:countsDocuments:)``.
 ///
-/// Each iterator is a prefetch of its own. It ends with the task's cancellation and when the iterator is released.
+/// Each iterator is a prefetch of its own. It ends when the task is cancelled or the iterator is released.
 public struct PrefetchSequence: AsyncSequence, Sendable {
   /// The progress.
   public typealias Element = PrefetchProgress
@@ -128,7 +127,7 @@ private final class Prefetch: Sendable {
       fail(
         .firestore(
           .unavailable,
-          "The query cannot be prefetched: the client is offline, or the backend does not answer a write in its result."
+          "The query cannot be prefetched: the client is offline, or the backend has not answered a write to its result."
         ))
     case .success:
       buffer.add(change { $0.isFinished = true })

@@ -6,8 +6,8 @@ public enum FirestoreEncodingError: Error, Sendable {
 
 /// An error of decoding a type that only ``Firestore/Decoder`` can decode.
 public enum FirestoreDecodingError: Error, Sendable {
-  /// The type cannot be decoded with the decoder in use, or not without a document's reference; the text says why.
+  /// The type cannot be decoded with the decoder in use, or needs a document's reference; the text says why.
   case decodingIsNotSupported(String)
-  /// Not thrown any more, and kept for programs that catch it: a field with the name of a ``DocumentID`` property is ignored.
+  /// No longer thrown; kept for programs that catch it. A field with the name of a ``DocumentID`` property is ignored.
   case fieldNameConflict(String)
 }

@@ -3,7 +3,7 @@ public protocol DocumentIDWrappable {
   /// Makes a value for the document that is decoded.
   ///
   /// - Parameter documentReference: The reference of the whole document, also for a property of a struct inside it.
-  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Decoding the document fails with this error, unchanged.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
@@ -36,8 +36,8 @@ protocol FilledFromReference {}
 /// let city = try snapshot.data(as: City.self)  // city.id is snapshot.documentID
 /// ```
 ///
-/// The property is never written: encoding with ``Firestore/Encoder`` leaves it out, and a field of its name in the document is
-/// ignored. It also works in structs inside the document, where it is the id of the whole document.
+/// The property is never written: encoding with ``Firestore/Encoder`` leaves it out, and a field of its name in the document is ignored. It
+/// also works in structs inside the document; there too it is the id of the whole document.
 ///
 /// Other encoders throw ``FirestoreEncodingError/encodingIsNotSupported(_:)``, other decoders and decoding without a reference
 /// throw ``FirestoreDecodingError/decodingIsNotSupported(_:)``.
@@ -49,7 +49,7 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
   /// Makes the property with a value.
   ///
   /// - Parameter wrappedValue: Usually nil. Any other value is probably a mistake, because it is not written, so a warning is logged.
-  ///   Setting the property later, for example to show a value that was never stored, is not logged.
+  ///   Setting the property later is not logged; a program may do so to show a value that was never stored.
   public init(wrappedValue: Value?) {
     if let wrappedValue {
       HearthLog.warning(
@@ -88,8 +88,8 @@ extension DocumentID: Codable {
     self.init(decoded: try Value.wrap(reference))
   }
 
-  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for values that are not
-  /// properties, such as elements of an array, and other encoders cannot use it.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``. ``Firestore/Encoder`` calls this only for values that are not
+  /// properties, such as elements of an array. Other encoders cannot encode the wrapper.
   ///
   /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {

@@ -5,9 +5,9 @@ extension DocumentReference {
   /// ``DocumentSnapshot/data(as:with:decoder:)``.
   ///
   /// - Parameters:
-  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - type: The type to decode. An optional type is nil for a missing document.
   ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
-  ///   - decoder: Strategies and `userInfo`. Not to be changed until the completion is called.
+  ///   - decoder: Strategies and `userInfo`. It must not be changed until the completion is called.
   ///   - source: The source of the document.
   ///   - completion: Called once on the settings' queue with the value or the error of reading or decoding; not called if the client is
   ///     terminated before there is an answer.
@@ -35,7 +35,7 @@ extension DocumentReference {
   /// ```
   ///
   /// - Parameters:
-  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - type: The type to decode. An optional type is nil for a missing document.
   ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`.
   ///   - source: The source of the document.
@@ -51,22 +51,21 @@ extension DocumentReference {
 
   /// Encodes a value and replaces the document with it, or creates the document.
   ///
-  /// In asynchronous code too this call does not wait for the backend and is made without `await`;
-  /// ``setDataAndWait(from:encoder:)`` waits.
+  /// This call does not wait for the backend, even in asynchronous code, and needs no `await`. ``setDataAndWait(from:encoder:)`` waits.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``setData(_:completion:)``: called once the backend has answered, and not while offline.
-  /// - Throws: Only errors of encoding (`EncodingError.invalidValue`, and errors that types throw themselves), before anything is written.
+  /// - Throws: Only encoding errors (`EncodingError.invalidValue`, and errors that types throw), before anything is written.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(), completion: (((any Error)?) -> Void)? = nil
   ) throws {
     setData(try encoder.encode(value), completion: completion)
   }
 
-  /// Encodes a value and writes the leaf fields that it has, as ``setData(_:merge:completion:)`` does: properties that are nil are
-  /// left as they are in the document.
+  /// Encodes a value and writes its leaf fields, as ``setData(_:merge:completion:)`` does: properties that are nil leave the document's
+  /// fields unchanged.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
@@ -97,23 +96,23 @@ extension DocumentReference {
     setData(try encoder.encode(value), mergeFields: mergeFields, completion: completion)
   }
 
-  /// Same as ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:encoder:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   ///
-  /// A name of its own, because in asynchronous code the compiler would prefer an asynchronous `setData(from:)`, and programs
-  /// written for the official SDK, which call the one that does not wait without `await`, would not compile any more.
+  /// It has a different name because the compiler would prefer an asynchronous `setData(from:)` in asynchronous code. Programs written for
+  /// the official SDK, which call `setData(from:)` without `await`, would no longer compile.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
-  /// - Throws: The error of encoding, before anything is written; the backend's refusal (`NSError` of ``FirestoreErrorDomain``);
-  ///   `CancellationError` when the task is cancelled, after which the write stays in the queue.
+  /// - Throws: The encoding error, before anything is written; the backend's refusal (`NSError` of ``FirestoreErrorDomain``);
+  ///   `CancellationError` when the task is cancelled; the write then stays in the queue.
   nonisolated(nonsending) public func setDataAndWait<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
     try await setData(try encoder.encode(value))
   }
 
-  /// Same as ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:merge:encoder:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
@@ -126,7 +125,7 @@ extension DocumentReference {
     try await setData(try encoder.encode(value), merge: merge)
   }
 
-  /// Same as ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:mergeFields:encoder:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
@@ -143,8 +142,7 @@ extension DocumentReference {
 extension CollectionReference {
   /// Encodes a value and adds it as a document with a new id.
   ///
-  /// In asynchronous code too this call does not wait for the backend and is made without `await`;
-  /// ``addDocumentAndWait(from:encoder:)`` waits.
+  /// This call does not wait for the backend, even in asynchronous code, and needs no `await`. ``addDocumentAndWait(from:encoder:)`` waits.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
@@ -159,7 +157,7 @@ extension CollectionReference {
     addDocument(data: try encoder.encode(value), completion: completion)
   }
 
-  /// Same as ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``addDocument(from:encoder:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.

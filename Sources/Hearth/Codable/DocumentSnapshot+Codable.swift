@@ -1,7 +1,7 @@
 internal import HearthModel
 
 extension DocumentSnapshot {
-  /// Decodes the document, straight from its stored encoding.
+  /// Decodes the document directly from its stored encoding.
   ///
   /// ```swift
   /// struct City: Decodable {
@@ -12,16 +12,16 @@ extension DocumentSnapshot {
   /// let city = try snapshot.data(as: City.self)
   /// ```
   ///
-  /// Several threads may decode at the same time, also the same snapshot.
+  /// Several threads may decode at the same time, even the same snapshot.
   ///
   /// - Parameters:
-  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - type: The type to decode. An optional type is nil for a missing document.
   ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`.
   /// - Returns: The value.
   /// - Throws: `DecodingError` with the coding path and a text that names the document, the field, the expected and the found type;
-  ///   `DecodingError.valueNotFound` for a document that does not exist; errors that types throw themselves, unchanged except that
-  ///   the text of a `DecodingError` names the document.
+  ///   `DecodingError.valueNotFound` for a missing document; errors that types throw, unchanged except that the text of a `DecodingError`
+  ///   names the document.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init()

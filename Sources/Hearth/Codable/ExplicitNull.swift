@@ -1,4 +1,4 @@
-/// An optional property whose nil is written as null, where it would be left out otherwise.
+/// An optional property whose nil is written as null instead of being left out.
 ///
 /// ```swift
 /// struct Task: Codable {

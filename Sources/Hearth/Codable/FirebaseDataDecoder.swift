@@ -2,10 +2,10 @@ public import Foundation
 
 /// Decodes values from the output of ``FirebaseDataEncoder``.
 ///
-/// ``Firestore/Decoder`` is this decoder with the settings that suit Firestore. Here dates and data are decoded as numbers and
-/// Base64 texts unless the strategies say otherwise.
+/// ``Firestore/Decoder`` is this decoder with the settings that suit Firestore. By default this decoder reads dates as numbers and data as
+/// Base64 texts; the strategies change that.
 ///
-/// A decoder may be used from several threads as long as its properties are not changed meanwhile.
+/// Several threads may use a decoder as long as none changes its properties.
 open class FirebaseDataDecoder {
   /// The form from which `Date` is decoded.
   public enum DateDecodingStrategy {
@@ -37,7 +37,7 @@ open class FirebaseDataDecoder {
     case custom((_ decoder: any Swift.Decoder) throws -> Data)
   }
 
-  /// The meaning of texts in the place of a floating-point number.
+  /// The meaning of a text that replaces a floating-point number.
   public enum NonConformingFloatDecodingStrategy {
     /// `DecodingError.typeMismatch` is thrown.
     case `throw`
@@ -49,9 +49,9 @@ open class FirebaseDataDecoder {
   public enum KeyDecodingStrategy {
     /// The name is the key.
     case useDefaultKeys
-    /// `my_url_property` becomes `myUrlProperty`. Of several names that give one key, the first in the order of names counts.
+    /// `my_url_property` becomes `myUrlProperty`. If several names give the same key, the first in the order of names counts.
     case convertFromSnakeCase
-    /// The closure converts the name, which is the last element of the path that it gets.
+    /// The closure converts the name, the last element of its path argument.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 

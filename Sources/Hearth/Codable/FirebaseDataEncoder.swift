@@ -3,10 +3,10 @@ public import Foundation
 /// Encodes values into Foundation's property-list-like objects: dictionaries, arrays, `NSNumber`, `String`, `NSNull` and values that are
 /// passed through.
 ///
-/// ``Firestore/Encoder`` is this encoder with the settings that suit Firestore. Here dates are encoded as they encode
-/// themselves and data as Base64 texts unless the strategies say otherwise.
+/// ``Firestore/Encoder`` is this encoder with the settings that suit Firestore. By default this encoder writes dates as they encode
+/// themselves and data as Base64 texts; the strategies change that.
 ///
-/// An encoder may be used from several threads as long as its properties are not changed meanwhile.
+/// Several threads may use an encoder as long as none changes its properties.
 open class FirebaseDataEncoder {
   /// The form into which `Date` is encoded.
   public enum DateEncodingStrategy {
@@ -46,13 +46,13 @@ open class FirebaseDataEncoder {
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// The conversion of a property's key into a field's name. Keys of dictionaries with string keys are names already.
+  /// The conversion of a property's key into a field's name. Keys of dictionaries with string keys are not converted.
   public enum KeyEncodingStrategy {
     /// The key is the name.
     case useDefaultKeys
     /// `myURLProperty` becomes `my_url_property`.
     case convertToSnakeCase
-    /// The closure converts the key, which is the last element of the path that it gets.
+    /// The closure converts the key, the last element of its path argument.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
@@ -74,7 +74,7 @@ open class FirebaseDataEncoder {
 
   /// Encodes a value.
   ///
-  /// - Parameter value: Any value, also one that becomes a single object.
+  /// - Parameter value: Any value, including one that becomes a single object.
   /// - Returns: The object.
   /// - Throws: `EncodingError.invalidValue` for values that cannot be encoded, and errors that types throw themselves.
   open func encode<T: Encodable>(_ value: T) throws -> Any {

@@ -16,13 +16,13 @@ extension Firestore {
   /// ``Timestamp``, ``GeoPoint``, ``DocumentReference``, ``VectorValue`` and ``FieldValue`` are passed through, dates become timestamps
   /// and `Data` becomes bytes. An optional property that is nil is left out; ``ExplicitNull`` makes it null.
   ///
-  /// An encoder may be used from several threads as long as its properties are not changed meanwhile.
+  /// Several threads may use an encoder as long as none changes its properties.
   public final class Encoder {
     /// The form into which `Date` is encoded; the default is ``Timestamp``.
     public var dateEncodingStrategy: FirebaseDataEncoder.DateEncodingStrategy = .timestamp
     /// The form into which `Data` is encoded; the default is bytes.
     public var dataEncodingStrategy: FirebaseDataEncoder.DataEncodingStrategy = .blob
-    /// The treatment of NaN and the infinities; the default is an error, although Firestore could store them.
+    /// The treatment of NaN and the infinities; an error by default, although Firestore can store them.
     public var nonConformingFloatEncodingStrategy: FirebaseDataEncoder.NonConformingFloatEncodingStrategy = .throw
     /// The conversion of keys into names of fields; by default a key is the name.
     public var keyEncodingStrategy: FirebaseDataEncoder.KeyEncodingStrategy = .useDefaultKeys
@@ -36,10 +36,9 @@ extension Firestore {
     ///
     /// - Parameter value: A struct, class, dictionary or enum with payloads; its properties may be anything that encodes.
     /// - Returns: A dictionary for `setData`: `NSNumber`, `String`, `NSNull`, `Data`, Firestore's own types, and arrays and dictionaries of
-    ///   these. It compares to other dictionaries as an `NSDictionary`.
-    /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; errors that
-    ///   types throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
-    ///   is written.
+    ///   these. To compare it with other dictionaries, use `NSDictionary`.
+    /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; errors that types throw
+    ///   themselves. The rules of Firestore (names of fields, arrays in arrays) are checked only when the result is written.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       let encoded = try encodeValue(value)
       guard let fields = encoded as? [String: Any] else {
@@ -61,16 +60,16 @@ extension Firestore {
 
   /// Decodes values from a document's data.
   ///
-  /// For documents that were read, ``DocumentSnapshot/data(as:with:decoder:)`` is faster: it decodes from the stored encoding without
-  /// building a dictionary first. Both give the same values and errors.
+  /// For snapshots, ``DocumentSnapshot/data(as:with:decoder:)`` is faster: it decodes from the stored encoding without building a
+  /// dictionary first. Both give the same values and errors.
   ///
-  /// A decoder may be used from several threads as long as its properties are not changed meanwhile.
+  /// Several threads may use a decoder as long as none changes its properties.
   public final class Decoder {
     /// The form from which `Date` is decoded; the default is ``Timestamp``.
     public var dateDecodingStrategy: FirebaseDataDecoder.DateDecodingStrategy = .timestamp
     /// The form from which `Data` is decoded; the default is bytes.
     public var dataDecodingStrategy: FirebaseDataDecoder.DataDecodingStrategy = .blob
-    /// The meaning of texts in the place of a floating-point number; the default is an error.
+    /// The meaning of a text that replaces a floating-point number; an error by default.
     public var nonConformingFloatDecodingStrategy: FirebaseDataDecoder.NonConformingFloatDecodingStrategy = .throw
     /// The conversion of names of fields into keys; by default a name is the key.
     public var keyDecodingStrategy: FirebaseDataDecoder.KeyDecodingStrategy = .useDefaultKeys
@@ -84,7 +83,7 @@ extension Firestore {
     ///
     /// - Parameters:
     ///   - t: The type to decode.
-    ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
+    ///   - data: A dictionary, or `NSNull` for a missing document, which an optional type decodes as nil.
     /// - Returns: The value.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
@@ -95,7 +94,7 @@ extension Firestore {
     ///
     /// - Parameters:
     ///   - t: The type to decode.
-    ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
+    ///   - data: A dictionary, or `NSNull` for a missing document, which an optional type decodes as nil.
     ///   - reference: The document's reference, for properties with ``DocumentID`` and the texts of errors. It is not kept.
     /// - Returns: The value.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.

@@ -6,12 +6,12 @@ public protocol ServerTimestampWrappable {
   /// Makes a value from a stored time.
   ///
   /// - Parameter timestamp: The time, which has microseconds; an estimate where one was asked for.
-  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Decoding the document fails with this error, unchanged.
   static func wrap(_ timestamp: Timestamp) throws -> Self
   /// The time to store.
   ///
   /// - Parameter value: The value of the property.
-  /// - Throws: Whatever makes encoding the document fail; it arrives unchanged.
+  /// - Throws: Any error. Encoding the document fails with this error, unchanged.
   static func unwrap(_ value: Self) throws -> Timestamp
 }
 
@@ -21,7 +21,7 @@ extension Date: ServerTimestampWrappable {
   /// - Parameter timestamp: The stored time.
   public static func wrap(_ timestamp: Timestamp) throws -> Date { timestamp.dateValue() }
 
-  /// The date rounded to the nearest microsecond, so that one that was read comes back as the stored time.
+  /// The date rounded to the nearest microsecond, so that a date that was read is written back as the stored time.
   ///
   /// - Parameter value: A date of the years 1 to 9999.
   /// - Throws: `EncodingError.invalidValue` for any other.
@@ -49,24 +49,24 @@ extension Timestamp: ServerTimestampWrappable {
 /// }
 /// ```
 ///
-/// Nil is encoded as ``FieldValue/serverTimestamp()``, a value as a timestamp. Until the backend has answered, the property is
-/// decoded as the ``ServerTimestampBehavior`` of ``DocumentSnapshot/data(as:with:decoder:)`` says: nil by default. A document
-/// without the field is an error (`DecodingError.keyNotFound`).
+/// Nil is encoded as ``FieldValue/serverTimestamp()``, a value as a timestamp. Until the backend has answered, the
+/// ``ServerTimestampBehavior`` of ``DocumentSnapshot/data(as:with:decoder:)`` decides the decoded value: nil by default. A document without
+/// the field is an error (`DecodingError.keyNotFound`).
 @propertyWrapper
 public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
-  /// The time; nil asks the backend for its own.
+  /// The time; nil requests the backend's time.
   public var wrappedValue: Value?
 
   /// Makes the property.
   ///
-  /// - Parameter wrappedValue: The time, or nil for that of the write.
+  /// - Parameter wrappedValue: The time, or nil for the time of the write.
   public init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
 
   /// Decodes null as nil and a timestamp by ``ServerTimestampWrappable/wrap(_:)``.
   ///
-  /// - Parameter decoder: ``Firestore/Decoder``'s, or another one whose data have the form of a ``Timestamp`` there.
+  /// - Parameter decoder: The decoder of ``Firestore/Decoder``, or another one whose data has its form of a ``Timestamp``.
   /// - Throws: `DecodingError` for anything else, and errors of `wrap`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
@@ -77,10 +77,10 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
     }
   }
 
-  /// Encodes nil as ``FieldValue/serverTimestamp()``, which only ``Firestore/Encoder`` can, and a value by
+  /// Encodes nil as ``FieldValue/serverTimestamp()``, which needs ``Firestore/Encoder``, and a value by
   /// ``ServerTimestampWrappable/unwrap(_:)``.
   ///
-  /// - Parameter encoder: ``Firestore/Encoder``'s, or any other for a value that is not nil.
+  /// - Parameter encoder: The encoder of ``Firestore/Encoder``, or any other for a value that is not nil.
   /// - Throws: ``FirestoreEncodingError/encodingIsNotSupported(_:)`` for nil with another encoder, and errors of `unwrap`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

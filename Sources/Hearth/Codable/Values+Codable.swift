@@ -5,10 +5,10 @@ extension Timestamp: Codable {
     case nanoseconds
   }
 
-  /// Decodes the form that other encoders make.
+  /// Decodes the form that other encoders write.
   ///
   /// - Parameter decoder: Any decoder.
-  /// - Throws: `DecodingError`; for numbers that are no timestamp `dataCorrupted`.
+  /// - Throws: `DecodingError`; `dataCorrupted` for numbers that are not a timestamp.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let seconds = try container.decode(Int64.self, forKey: .seconds)
@@ -37,10 +37,10 @@ extension GeoPoint: Codable {
     case longitude
   }
 
-  /// Decodes the form that other encoders make.
+  /// Decodes the form that other encoders write.
   ///
   /// - Parameter decoder: Any decoder.
-  /// - Throws: `DecodingError`; for numbers that are no position on Earth `dataCorrupted`.
+  /// - Throws: `DecodingError`; `dataCorrupted` for numbers that are not a position on Earth.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let latitude = try container.decode(Double.self, forKey: .latitude)
@@ -91,8 +91,8 @@ extension VectorValue: Codable {
 /// Only with ``Firestore/Encoder`` and ``Firestore/Decoder``, which keep references as they are: others have no database that
 /// the reference could belong to.
 extension DocumentReference: Codable {
-  /// Throws ``FirestoreDecodingError/decodingIsNotSupported(_:)``, with ``Firestore/Decoder`` too, which only comes here for a
-  /// field that holds something else than a reference; for null `DecodingError.valueNotFound`.
+  /// Throws ``FirestoreDecodingError/decodingIsNotSupported(_:)``. ``Firestore/Decoder`` calls this only for a field whose value is not a
+  /// reference; for null it throws `DecodingError.valueNotFound`.
   ///
   /// - Parameter decoder: Any decoder.
   public convenience init(from decoder: any Decoder) throws {

@@ -3,10 +3,10 @@ extension WriteBatch {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is replaced or created.
+  ///   - doc: The document to replace or create.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The batch itself, for the next write.
-  /// - Throws: Only errors of encoding; the batch is then as it was before.
+  /// - Throws: Only encoding errors; the batch is then unchanged.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, encoder: Firestore.Encoder = Firestore.Encoder()
@@ -14,12 +14,12 @@ extension WriteBatch {
     setData(try encoder.encode(value), forDocument: doc)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that
-  /// are nil are left as they are in the document.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that are nil leave the document's fields
+  /// unchanged.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is changed or created.
+  ///   - doc: The document to change or create.
   ///   - merge: True to leave other fields as they are.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The batch itself, for the next write.
@@ -36,7 +36,7 @@ extension WriteBatch {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is changed or created.
+  ///   - doc: The document to change or create.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The batch itself, for the next write.
@@ -55,10 +55,10 @@ extension Transaction {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is replaced or created.
+  ///   - doc: The document to replace or create.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The transaction itself, for the next write.
-  /// - Throws: Only errors of encoding; the transaction is then as it was before.
+  /// - Throws: Only encoding errors; the transaction is then unchanged.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, encoder: Firestore.Encoder = Firestore.Encoder()
@@ -66,12 +66,12 @@ extension Transaction {
     setData(try encoder.encode(value), forDocument: doc)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that
-  /// are nil are left as they are in the document.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that are nil leave the document's fields
+  /// unchanged.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is changed or created.
+  ///   - doc: The document to change or create.
   ///   - merge: True to leave other fields as they are.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The transaction itself, for the next write.
@@ -88,7 +88,7 @@ extension Transaction {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - doc: The document that is changed or created.
+  ///   - doc: The document to change or create.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The transaction itself, for the next write.

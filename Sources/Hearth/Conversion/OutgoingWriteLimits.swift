@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HearthModel
 
-/// The limits of writes that can be sent at all.
+/// The limits of a write that can be sent.
 ///
 /// The backend decides how large a document may be, and refuses larger ones. A batch larger than a message of the protocol never reaches
-/// it: the attempt fails as if a quota were used up and would be retried forever, with all later writes behind it. So such a batch is
+/// it. The attempt fails as if a quota were used up, and would be retried without end, with all later writes behind it. So such a batch is
 /// refused before it enters the queue, and so is one whose values are nested deeper than messages can be read.
 enum OutgoingWriteLimits {
   /// Messages may have 17 MiB; the difference is for the rest of the message.

@@ -6,11 +6,11 @@
 /// }
 /// ```
 ///
-/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in the log;
-/// whether the backend accepts them depends on the project's enforcement. (firebase-ios-sdk
+/// If a token cannot be fetched, or has characters that are not allowed in a header, the log gets a warning and requests are made without a
+/// token. The project's enforcement decides whether the backend accepts them. (firebase-ios-sdk
 /// firebase_app_check_credentials_provider_apple.mm, GetToken, does not fail requests for it either.)
 public final class FirestoreAppCheck: Sendable {
-  /// Fetches the token, or returns nil or an empty one for none.
+  /// Fetches the token; nil or an empty token means none.
   ///
   /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid; concurrent requests share one call.
   /// After a minute without an answer it counts as failed.

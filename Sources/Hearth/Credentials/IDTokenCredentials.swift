@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthTransport
 internal import Synchronization
 
-/// Proof that a user is signed in, as Firebase Authentication and the Identity Platform issue it. Its text never shows the token.
+/// A proof that a user is signed in, issued by Firebase Authentication or the Identity Platform. Its description never shows the token.
 public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The secret itself.
   public let value: String
@@ -13,7 +13,7 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
   ///
   /// - Parameters:
   ///   - value: The token as it was issued, a JSON Web Token.
-  ///   - userID: Whose token it is.
+  ///   - userID: The user of the token.
   public init(_ value: String, userID: String) {
     self.value = value
     self.userID = userID
@@ -42,22 +42,22 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
 /// credentials.setUser(nil)      // after sign-out
 /// ```
 ///
-/// Each user has an outbox of its own in the cache. When the user changes, the writes of the former one disappear from queries and wait
-/// until that user is back, those of the new one appear, and ``Firestore/waitForPendingWrites()`` fails with `cancelled`. All users of the
-/// device see the documents in the cache: signing out does not empty it; ``Firestore/clearPersistence()`` does.
+/// Each user has an outbox of its own in the cache. When the user changes, the former user's writes disappear from queries and wait until
+/// that user is back. The new user's writes appear, and ``Firestore/waitForPendingWrites()`` fails with `cancelled`. All users of the
+/// device see the documents in the cache: signing out does not empty it, but ``Firestore/clearPersistence()`` does.
 ///
-/// A request is only made with a token of the user it was called for. One that is still being prepared when the user changes is not made:
+/// A request is only sent with a token of the user for whom it was made. If the user changes while a request is prepared, it is not sent:
 /// streams are reopened for the new user, other calls fail with `aborted`.
 public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   /// Fetches the present user's token, or returns nil when no user is signed in.
   ///
-  /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid and replace it some minutes before it
-  /// expires; concurrent requests share one call. When the token is of another user than the known one, the user changes as with
-  /// ``setUser(_:)``. An error counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; so does no answer within a minute. In
-  /// both cases streams are retried, after pauses that grow to a minute.
+  /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid, and replace it some minutes before it
+  /// expires. Concurrent requests share one call. If the token belongs to another user than the known one, the user changes as with
+  /// ``setUser(_:)``. An error counts as `unavailable` unless it is of ``FirestoreErrorDomain``; a missing answer counts as `unavailable`
+  /// after a minute. In both cases streams are retried, after pauses that grow to a minute.
   ///
-  /// - Parameter forcingRefresh: True if the backend refused the last token, so that a kept one must not be returned again. It is
-  ///   true once for each refusal, and again after a call that failed.
+  /// - Parameter forcingRefresh: True if the backend refused the last token, so that a kept token must not be returned again. It is true
+  ///   once for each refusal, and again after a call that failed.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> IDToken?
 
   private struct State {
@@ -76,24 +76,24 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   /// Held while observers are notified, so that they learn of changes in their order.
   private let telling = Mutex(())
 
-  /// Makes credentials of the users of a device.
+  /// Makes credentials for the users of a device.
   ///
   /// - Parameters:
-  ///   - userID: The user who is signed in as far as the device knows; nil or empty if none is. With it the right outbox is open from
-  ///     the start, also while the token cannot be fetched. Ids are compared by their bytes.
+  ///   - userID: The signed-in user, as known to the device; nil or empty if none is signed in. It opens the right outbox from the start,
+  ///     even while the token cannot be fetched. Ids are compared by their bytes.
   ///   - provider: Fetches the token.
   public init(userID: String?, provider: @escaping Provider) {
     self.provider = provider
     state = Mutex(State(user: RequestUser(userID)))
   }
 
-  /// The user who is signed in as far as is known, or nil.
+  /// The signed-in user as far as known, or nil.
   public var userID: String? { state.withLock { $0.user.id } }
 
   /// Changes the user after sign-in or sign-out. Operations that are called afterwards belong to this user.
   ///
-  /// With the same user, the outbox stays and the streams are only reopened with a new token, for example after a sign-in that had
-  /// expired. It returns at once and may be called from any thread, also by the provider.
+  /// With the same user, the outbox stays and the streams are only reopened with a new token, for example when an expired sign-in was
+  /// renewed. It returns at once and may be called from any thread, even by the provider.
   ///
   /// - Parameter userID: The user; nil or empty after sign-out.
   public func setUser(_ userID: String?) {
@@ -112,7 +112,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   ///
   /// - Parameter forcingRefresh: Passed to the provider.
   /// - Throws: The provider's error, or an `NSError` of ``FirestoreErrorDomain`` (`aborted`) when the user has changed, so that a request
-  ///   of one user is not made as another.
+  ///   of one user is not sent as another.
   public func accessToken(forcingRefresh: Bool) async throws -> String? {
     try await fetch(forcingRefresh: forcingRefresh).token?.value
   }

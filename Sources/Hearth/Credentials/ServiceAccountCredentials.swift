@@ -11,14 +11,15 @@
   /// Firestore.firestore().settings = settings
   /// ```
   ///
-  /// The key of such an account belongs on servers, never into an app. Without code, the environment variable
-  /// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
+  /// The key of such an account belongs on servers, never in an app. To use it without code, name the file in the environment variable
+  /// `GOOGLE_APPLICATION_CREDENTIALS`; see ``FirestoreSettings/credentials``.
   ///
-  /// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
-  /// machine's clock) and replaced five minutes before they expire; no other service is asked. To a backend without TLS, which is an
-  /// emulator, the account sends the owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
+  /// The account signs its tokens itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
+  /// machine's clock) and replaces them five minutes before they expire; it needs no other service. To a backend without TLS, an emulator,
+  /// the account sends the emulator owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
   ///
-  /// A package that needs no service accounts leaves this class out with the package trait `ServiceAccounts`, which is on by default.
+  /// A package that needs no service accounts can leave this class out by disabling the package trait `ServiceAccounts`, which is on by
+  /// default.
   public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
     private let tokens: ServiceAccountTokens
     /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
@@ -35,7 +36,7 @@
       try self.init(contentsOfFile: path, now: { Date() })
     }
 
-    /// Reads the content of such a file, for example from a secret store.
+    /// Reads the contents of such a file, for example from a secret store.
     ///
     /// - Parameter json: The whole JSON object, UTF-8.
     /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
@@ -66,7 +67,7 @@
       Mirror(self, children: ["clientEmail": clientEmail, "projectID": projectID as Any])
     }
 
-    /// The present token, or a new one when it is about to expire.
+    /// Returns the present token, or a new one if it is about to expire.
     ///
     /// - Parameter forcingRefresh: True to sign a new token even if the kept one is still valid.
     /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.

@@ -236,12 +236,12 @@ struct AppCheckSource: CredentialsProvider {
     do {
       guard let token = try await tokens.token(), !token.value.isEmpty else { return nil }
       guard let fault = token.headerFault else { return token }
-      HearthLog.warning("Asking without App Check: The App Check token \(fault).")
+      HearthLog.warning("Sending the request without App Check: the App Check token \(fault).")
       return nil
     } catch {
       // A provider may throw that, too, although the request was not cancelled.
       if Task.isCancelled { throw error }
-      HearthLog.warning("Asking without App Check: \((error as? StatusError)?.message ?? "\(error)")")
+      HearthLog.warning("Sending the request without App Check: \((error as? StatusError)?.message ?? "\(error)")")
       return nil
     }
   }

@@ -14,16 +14,16 @@ extension Firestore {
   ///   """)
   /// ```
   ///
-  /// The configuration replaces the one before; indexes that are in both keep their entries, all others are removed, also those that were
-  /// created automatically. Definitions and entries survive a restart. `queryScope`, `fieldOverrides` and unknown members have no effect.
-  /// Documents that are in the cache already are entered in the background; queries give correct results meanwhile. Works offline. With a
-  /// memory cache nothing happens and the call succeeds.
+  /// The configuration replaces the one before. Indexes in both keep their entries; all others are removed, including automatic ones.
+  /// Definitions and entries survive a restart. `queryScope`, `fieldOverrides` and unknown members have no effect. Documents that are
+  /// already in the cache are entered in the background; queries give correct results while that runs. Works offline. With a memory cache
+  /// nothing happens and the call succeeds.
   ///
   /// - Parameters:
   ///   - json: The text of an index file.
-  ///   - completion: Called on the settings' queue when the configuration is saved, or with `invalidArgument`: "Invalid Json
-  ///     format." and the position for malformed JSON, and the path of the member, such as `indexes[2].fields[0].fieldPath`,
-  ///     for JSON that is not a configuration. After an error everything is as it was.
+  ///   - completion: Called on the settings' queue when the configuration is saved, or with `invalidArgument`: "Invalid Json format." and
+  ///     the position for malformed JSON, and the path of the member, such as `indexes[2].fields[0].fieldPath`, for JSON that is not a
+  ///     configuration. After an error the indexes are unchanged.
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
     setIndexes(json, onCallbackQueue(completion))
   }
@@ -33,8 +33,8 @@ extension Firestore {
     try await outcome { setIndexes(json, $0) }
   }
 
-  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``, from a stream, which is opened, read to its end on a background queue
-  /// and closed. A stream that cannot be read is the error `unknown`.
+  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``, but reads a stream. The stream is opened, read to its end on a background
+  /// queue, and closed. If it cannot be read, the error is `unknown`.
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexes(stream, onCallbackQueue(completion))
   }
@@ -55,10 +55,10 @@ extension Firestore {
   /// ```
   ///
   /// - Parameters:
-  ///   - indexes: The indexes that shall exist; all others are removed, also those that were created automatically.
+  ///   - indexes: All indexes that the cache should have; all others are removed, including automatic ones.
   ///   - fieldOverrides: Has no effect on the cache.
-  /// - Throws: `invalidArgument` with the place of a value that is wrong, such as `indexes[0].fields[1].fieldPath`; errors of the
-  ///   cache's file. After an error everything is as it was.
+  /// - Throws: `invalidArgument` with the place of an invalid value, such as `indexes[0].fields[1].fieldPath`; errors of the cache's file.
+  ///   After an error the indexes are unchanged.
   nonisolated(nonsending) public func setIndexConfiguration(
     indexes: [FirestoreIndex], fieldOverrides: [FirestoreIndex.FieldOverrides] = []
   ) async throws {
@@ -116,9 +116,9 @@ extension Firestore {
 
   // MARK: - Management
 
-  /// Automatic indexes and the list of indexes, or nil with a memory cache, which has none.
+  /// The manager of automatic indexes and of the list of indexes; nil with a memory cache, which has none.
   ///
-  /// The same object each time. Reading the property counts as first use: the ``settings`` are fixed.
+  /// It is the same object each time. Reading the property counts as the first use: it fixes the ``settings``.
   public var persistentCacheIndexManager: PersistentCacheIndexManager? {
     _ = runtime()
     return indexManager()

@@ -1,4 +1,4 @@
-/// An index of the cache: the collections whose documents it holds, and the fields by which it orders them.
+/// An index of the cache: its collections, and the fields that order its entries.
 ///
 /// ```swift
 /// FirestoreIndex(
@@ -8,7 +8,7 @@
 ///
 /// Its JSON has the form of an index in the Firebase CLI's `firestore.indexes.json`.
 public struct FirestoreIndex: Hashable, Sendable, Codable {
-  /// The collections that a backend's index serves. In the cache every index serves both.
+  /// The scope of a backend's index. In the cache every index serves both scopes.
   public enum QueryScope: String, Hashable, Sendable, Codable {
     /// Queries of one collection.
     case collection = "COLLECTION"
@@ -32,12 +32,12 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
 
   /// A field of an index.
   public struct Field: Hashable, Sendable, Codable {
-    /// The field's path: names separated by dots, those that are not plain identifiers in backticks. `"__name__"` as the last
-    /// field says in which direction documents with equal fields are ordered.
+    /// The field's path: names separated by dots. A name that is not a plain identifier stands in backticks. `"__name__"` as the last field
+    /// gives the direction for documents with equal fields.
     public var fieldPath: String
-    /// The direction; nil for a field with ``arrayConfig``. Without either the field is descending.
+    /// The direction; nil for a field with ``arrayConfig``. A field with neither is descending.
     public var order: Order?
-    /// Set for an array whose elements are looked for. It goes before ``order``.
+    /// Set for an array that is searched by its elements. It takes precedence over ``order``.
     public var arrayConfig: ArrayConfig?
 
     /// A field of an index.
@@ -58,7 +58,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
       public var queryScope: QueryScope
       /// The direction, or nil for ``arrayConfig``.
       public var order: Order?
-      /// Set for an array whose elements are looked for.
+      /// Set for an array that is searched by its elements.
       public var arrayConfig: ArrayConfig?
 
       /// One index of a field.

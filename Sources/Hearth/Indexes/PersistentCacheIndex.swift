@@ -6,7 +6,7 @@ internal import HearthStore
 public struct PersistentCacheIndex: Hashable, Sendable {
   /// The reason for an index.
   public enum Origin: String, Hashable, Sendable {
-    /// A configuration asks for it.
+    /// A configuration declares it.
     case declared
     /// A query would have been faster with it; see ``PersistentCacheIndexManager/enableIndexAutoCreation()``.
     case automatic
@@ -25,7 +25,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
   public let definition: FirestoreIndex
   /// The reason for the index.
   public let origin: Origin
-  /// Entries: one for each document that has all fields, and with array membership one for each element.
+  /// The number of entries: one for each document that has all fields, or one for each element with array membership.
   public let rows: Int
   /// The size of the entries in bytes, without the file's own overhead.
   public let bytes: Int64

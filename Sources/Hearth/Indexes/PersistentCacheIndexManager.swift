@@ -16,10 +16,11 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
     self.firestore = firestore
   }
 
-  /// Lets the client create indexes for queries that need them: when a query has read the whole collection, at least 100 documents, and
-  /// more than 3.4 times its result (firebase-ios-sdk query_engine.cc, CreateCacheIndexes); at most 50 for each collection group.
+  /// Lets the client create indexes for queries that need them. A query needs an index if it has read the whole collection, at least 100
+  /// documents, and more than 3.4 times its result (firebase-ios-sdk query_engine.cc, CreateCacheIndexes). A collection group gets at most
+  /// 50.
   ///
-  /// Off at every start of the program. Existing indexes stay.
+  /// By default this is off, at every start of the program. Existing indexes stay.
   public func enableIndexAutoCreation() {
     firestore.runtime().setIndexAutoCreationEnabled(true)
   }
@@ -29,22 +30,22 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
     firestore.runtime().setIndexAutoCreationEnabled(false)
   }
 
-  /// Deletes all indexes, also those of ``Firestore/setIndexConfiguration(_:completion:)-(String,_)``. Queries scan again. A failure
-  /// of the cache's file is in the log.
+  /// Deletes all indexes, including those of ``Firestore/setIndexConfiguration(_:completion:)-(String,_)``. Queries then scan. A failure of
+  /// the cache's file is logged.
   public func deleteAllIndexes() {
     firestore.runtime().deleteAllIndexes { error in
       if let error { HearthLog.error("The indexes were not deleted: \(error.localizedDescription)") }
     }
   }
 
-  /// The indexes that the cache has at this moment.
+  /// Returns the present indexes of the cache.
   ///
   /// ```swift
   /// for index in try await db.persistentCacheIndexManager?.indexes() ?? [] { print(index) }
   /// // cities: state ASCENDING, population DESCENDING (declared, 1,204 entries, 57,344 bytes, complete)
   /// ```
   ///
-  /// All entries are counted, which takes longer the more there are: meant for tools and tests, not for every start.
+  /// It counts all entries, so the time grows with their number: use it in tools and tests, not at every start.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func indexes() async throws -> [PersistentCacheIndex] {

@@ -9,9 +9,9 @@ extension Query {
   /// print(try await db.collection("cities").whereField("state", isEqualTo: "CA").explain())
   /// ```
   ///
-  /// The backend is not asked, so this works offline, and no index is created. The query uses one processor while the client is otherwise
-  /// idle, so that the times are those of the query alone; large queries otherwise run in the background, on several. Addition to the
-  /// official API.
+  /// The backend is not asked, so this works offline, and no index is created. The query runs on one processor while the client does
+  /// nothing else, so the times are those of the query alone. (Otherwise large queries run in the background, on several processors.)
+  /// Addition to the official API.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func explain() async throws -> QueryExplanation {

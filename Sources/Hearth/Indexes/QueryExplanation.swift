@@ -20,11 +20,11 @@ public struct QueryExplanation: Hashable, Sendable {
   public enum Way: String, Hashable, Sendable {
     /// The query names documents by their keys.
     case document = "document"
-    /// Ranges of one or more indexes were read, and the documents that they list.
+    /// The client read ranges of one or more indexes, and the documents that they list.
     case index = "index"
-    /// The result of the query from when it was last in sync with the backend was read, and the documents that changed since.
+    /// The client read the last result of the query that was in sync with the backend, and the documents that have changed since.
     case previousResult = "previous result"
-    /// All documents of the collection, or of all collections of that id, were read.
+    /// The client read all documents of the collection, or of all collections with that id.
     case scan = "scan"
   }
 
@@ -34,7 +34,7 @@ public struct QueryExplanation: Hashable, Sendable {
     public let index: FirestoreIndex?
     /// The conditions that the range of the index covers, such as `state == "CA"`, or the document's path.
     public let bounds: [String]
-    /// True if the index has the order of the query, so that its reading ended when there were enough documents for the limit.
+    /// True if the index has the order of the query, so that reading it ended at the limit.
     public let isLimitPushedDown: Bool
   }
 
@@ -50,7 +50,7 @@ public struct QueryExplanation: Hashable, Sendable {
   public let query: String
   /// The origin of the documents.
   public let way: Way
-  /// The reads by indexes and keys; empty for the other plans.
+  /// The reads by index and by key; empty for the other ways.
   public let parts: [Part]
   /// The reason why no index was used; nil if one was, or if none was needed.
   public let reason: String?

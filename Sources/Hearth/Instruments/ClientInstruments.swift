@@ -15,7 +15,7 @@ struct ClientInstruments: Sendable {
   let metrics: ClientMetrics?
   private let tracing: ClientTracing?
 
-  /// What a client that cannot run reports: nothing.
+  /// Reports nothing, for a client that cannot run.
   init() {
     (metrics, tracing) = (nil, nil)
   }
@@ -51,10 +51,10 @@ struct ClientInstruments: Sendable {
 
   // MARK: - Reads
 
-  /// A one-time read, which begins now.
+  /// Reports a one-time read that begins now.
   ///
   /// - Parameter body: Starts the read with the completion that reports the end as well.
-  /// - Returns: the handle of `body`; whoever removes it does not wait for the answer any more, which is reported too.
+  /// - Returns: the handle of `body`. Removing it means that the caller no longer waits for the answer; that is reported too.
   func read<Answer: ReadAnswer>(
     of collection: String?, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
     _ body: (@escaping @Sendable (Result<Answer, NSError>) -> Void) -> ListenerHandle?
@@ -110,7 +110,7 @@ struct ClientInstruments: Sendable {
 
   // MARK: - Transactions
 
-  /// - Returns: what is to be called with the error, or nil, when the transaction has ended; nil if nobody wants to know.
+  /// - Returns: a closure to call with the error, or nil, when the transaction has ended; nil if no one wants to know.
   func transaction() -> (@Sendable (NSError?) -> Void)? {
     guard let tracing else { return nil }
     let operation = ObservedOperation(tracing.begin("firestore.transaction"))
@@ -151,7 +151,7 @@ struct ClientInstruments: Sendable {
 }
 
 extension SyncEvent {
-  /// What the backend has brought that is stored and shown as a whole: a consistent snapshot, or the answer to a write.
+  /// A message of the backend that is stored and shown as a whole: a consistent snapshot, or the answer to a write.
   fileprivate var synchronisation: String? {
     switch self {
     case .watchStreamMessage(_, .targetChange(let change))

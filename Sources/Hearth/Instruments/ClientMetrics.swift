@@ -2,16 +2,16 @@ internal import Foundation
 internal import HearthModel
 internal import Metrics
 
-/// What one client reports to swift-metrics. It exists only where the program has bootstrapped a metrics backend.
+/// The metrics that one client reports to swift-metrics. It exists only if the program has bootstrapped a metrics backend.
 ///
-/// The handlers are made once, when the client starts: to count costs a call of the handler.
+/// The handlers are created once, when the client starts, so that counting costs one call of a handler.
 final class ClientMetrics: Sendable {
   /// Where a one-time read got its answer.
   enum ReadSource: String, CaseIterable {
     case server, cache
   }
 
-  /// Work that a client does in steps beside what it is asked for.
+  /// Work that a client does in steps in the background.
   enum BackgroundStep: String, CaseIterable {
     case index, collection, bundle
   }

@@ -3,21 +3,21 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 
-/// The writes of the current user that wait for the backend. See ``Firestore/outbox``.
+/// The current user's pending writes. See ``Firestore/outbox``.
 ///
-/// The outbox belongs to the cache, not to this process: it holds the writes of earlier runs of the program and of other processes that
-/// share the cache, and what one process does to it the others see.
+/// The outbox belongs to the cache, not to this process. It holds the writes of earlier runs of the program and of other processes that
+/// share the cache. All processes see each other's changes of the outbox.
 public struct Outbox: Sendable {
   let firestore: Firestore
 
-  /// The writes that wait, oldest first. Same as ``Firestore/pendingWrites()``.
+  /// Returns the pending writes, oldest first. Same as ``Firestore/pendingWrites()``.
   ///
-  /// - Throws: `unavailable` if there are writes that are not saved yet; other errors of the cache's file.
+  /// - Throws: `unavailable` if some writes are not saved yet; other errors of the cache's file.
   public func writes() async throws -> [PendingWrite] {
     try await firestore.pendingWrites()
   }
 
-  /// The number of writes that wait, those included that are not saved yet. It costs less than to list them.
+  /// Returns the number of pending writes, including unsaved ones. Counting costs less than listing them.
   ///
   /// - Throws: Errors of the cache's file.
   public func count() async throws -> Int {
@@ -26,27 +26,28 @@ public struct Outbox: Sendable {
     return try await outcome.value()
   }
 
-  /// The outbox now, and then after each change of it, of a write's state, or of the user.
+  /// The snapshots of the outbox: the present one, and then one after each change of the outbox, of a write's state, or of the user.
   ///
-  /// A slow task, and a long outbox that changes often, miss snapshots, but no change: each snapshot has all changes since the one before.
+  /// A slow task, or a long outbox that changes often, may miss snapshots, but no change: each snapshot has all changes since the one
+  /// before.
   public var snapshots: OutboxSnapshots { OutboxSnapshots(firestore: firestore) }
 
-  /// Takes a write back that was not sent. Listeners show the documents without it, and increments behind it start from what is left.
+  /// Cancels a write that was not sent. Listeners then show the documents without it, and later increments start from the remaining value.
   ///
   /// - Parameters:
   ///   - id: ``PendingWrite/id``.
-  ///   - evenIfSent: True to give up also a write that may have reached the backend. It is not sent again, and disappears here; whether
-  ///     the backend has committed it, listeners will show. A receipt of it ends with `cancelled` all the same.
-  /// - Throws: `failedPrecondition` if the write may have reached the backend, so that its fate is open (not with `evenIfSent`);
-  ///   `notFound` if no such write of the current user waits; `dataLoss` if the cache was damaged and opened anew during the call and the
-  ///   write could not be found in it; errors of the cache's file. Nothing has changed then.
+  ///   - evenIfSent: True to give up even a write that may have reached the backend. It is not sent again, and disappears from this device.
+  ///     If the backend has committed it, listeners will show that. Its receipt ends with `cancelled` in either case.
+  /// - Throws: `failedPrecondition` if the write may have reached the backend, so that its outcome is unknown (not with `evenIfSent`);
+  ///   `notFound` if no such write of the current user is pending; `dataLoss` if the cache was damaged and reopened during the call, and
+  ///   the write could not be found in it; errors of the cache's file. After an error nothing has changed.
   public func cancel(_ id: PendingWrite.ID, evenIfSent: Bool = false) async throws {
     try await firestore.outcome {
       firestore.runtime().outbox(.withdraw(id, evenIfSent: evenIfSent), $0)
     }
   }
 
-  /// Ends the pauses between attempts to reach the backend, in whichever process has the connection. It returns at once; while the
+  /// Ends the pause before the next attempt to reach the backend, in the process that has the connection. It returns at once; while the
   /// network is disabled it has no effect.
   ///
   /// - Throws: Errors of the cache's file.
@@ -56,14 +57,14 @@ public struct Outbox: Sendable {
 }
 
 extension Firestore {
-  /// The writes that wait for the backend: to be listed, observed, taken back and sent at once. Addition to the official API.
+  /// The pending writes, to list, observe, cancel or send at once. Addition to the official API.
   public var outbox: Outbox { Outbox(firestore: self) }
 
   /// The writes that the backend has refused. Addition to the official API.
   public var rejectedWrites: RejectedWrites { RejectedWrites(firestore: self) }
 }
 
-/// The outbox at one moment, and what has changed since the snapshot before.
+/// The outbox at one moment, with the changes since the snapshot before.
 public struct OutboxSnapshot: Sendable {
   /// A difference between two snapshots.
   public enum Change: Sendable, Hashable {
@@ -71,18 +72,18 @@ public struct OutboxSnapshot: Sendable {
     case added(PendingWrite)
     /// The state of a write, or its attempts, have changed.
     case modified(PendingWrite)
-    /// A write has left: the backend has answered it, or it was taken back. As it was in the snapshot before.
+    /// A write has left the outbox: the backend has answered it, or it was cancelled. The value is its state in the snapshot before.
     case removed(PendingWrite)
   }
 
-  /// The writes that wait, oldest first.
+  /// The pending writes, oldest first.
   public let writes: [PendingWrite]
-  /// In order of the writes; in the first snapshot all of them are added.
+  /// The changes in the order of the writes; in the first snapshot all writes are added.
   public let changes: [Change]
-  /// The user's writes that are only in this process's memory, because another process holds the cache's file. They are not in ``writes``
-  /// until they are saved, and are lost if this process is killed before.
+  /// The number of the user's writes that are only in the memory of this process, because another process holds the cache's file. They are
+  /// not in ``writes`` until they are saved, and are lost if this process is killed before.
   public let unsavedCount: Int
-  /// The identity whose outbox it is, in words: the user's id, or in parentheses what is no user, such as `(signed out)`,
+  /// The identity of the outbox, in words: the user's id, or in parentheses an identity that is not a user, such as `(signed out)`,
   /// `(service account server@my-project.iam.gserviceaccount.com)`, `(emulator owner)` and `(credentials NAME)` with
   /// ``FirestoreCredentials/outboxName``.
   public let owner: String
@@ -112,7 +113,7 @@ public struct OutboxSnapshot: Sendable {
 
 /// The snapshots of an outbox, for `for try await`. See ``Outbox/snapshots``.
 ///
-/// The sequence ends by throwing an error of the cache, and `cancelled` when the client is terminated.
+/// The sequence ends by throwing an error of the cache, or `cancelled` when the client is terminated.
 public struct OutboxSnapshots: AsyncSequence, Sendable {
   /// A snapshot.
   public typealias Element = OutboxSnapshot

@@ -3,7 +3,7 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 
-/// A write, or a batch of writes, that waits in the cache for the backend. See ``Firestore/pendingWrites()`` and ``Outbox``.
+/// A write, or a batch of writes, that is pending in the cache. See ``Firestore/pendingWrites()`` and ``Outbox``.
 public struct PendingWrite: Sendable, Hashable, Identifiable {
   /// The kind of change that a part of a pending write makes to its document.
   public enum Kind: String, Sendable, Hashable {
@@ -15,40 +15,40 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case delete
   }
 
-  /// How far a write is on its way.
+  /// The progress of a write on its way to the backend.
   public enum State: Sendable, Hashable {
-    /// It is sent when the writes before it leave room, or in a moment.
+    /// It is sent in a moment, or when earlier writes leave room.
     case waiting
-    /// It was handed to the backend, which has not answered. Another process that shares the cache counts a write as sent as soon as it
-    /// may be on its way.
+    /// It was sent, and the backend has not answered. Another process that shares the cache counts a write as sent as soon as it may have
+    /// been sent.
     case sent
-    /// Nothing is sent at present, for this reason.
+    /// It cannot be sent at present, for this reason.
     case blocked(Obstacle)
   }
 
-  /// A reason why nothing is sent.
+  /// A reason why a write is not sent.
   public enum Obstacle: Sendable, Hashable {
     /// ``Firestore/disableNetwork(completion:)`` was called.
     case networkDisabled
     /// The backend cannot be reached; with the error of the last attempt, if there was one.
     case offline(NSError?)
-    /// The cache cannot be read or written at present; the log says why. It is tried again.
+    /// The cache cannot be read or written at present; the log has the reason. The client retries.
     case cacheFailure
-    /// The backend has other versions of these documents than the write was made for, and a ``ConflictResolver`` is at work; with its error
-    /// if it has failed. The writes behind this one wait, and those before it that were not sent yet.
+    /// The backend has other versions of these documents than the write is based on, and a ``ConflictResolver`` is at work; with its error
+    /// if it has failed. Later writes wait, and so do earlier ones that were not sent yet.
     case conflict(documentPaths: [String], error: NSError?)
   }
 
   /// The number of the batch in the queue. Later writes have larger numbers; no number is used twice.
   public let id: Int64
-  /// The device's time at the write, in microseconds.
+  /// The time of the write by the device's clock, in microseconds.
   public let localWriteTime: Timestamp
   /// The parts in the order of the calls.
   public let operations: [WriteOperation]
-  /// How far it is on its way.
+  /// The progress on the way to the backend.
   public let state: State
-  /// How often it was sent and the connection ended without an answer, or the backend was not able to take it. Counted over restarts
-  /// of the program.
+  /// The number of failed attempts: the connection ended before an answer, or the backend was unavailable. Counted across restarts of the
+  /// program.
   public let failedAttempts: Int
   /// The error of the last of those attempts.
   public let lastError: NSError?
@@ -83,7 +83,7 @@ extension PendingWrite.Obstacle {
   }
 }
 
-/// One part of a ``PendingWrite`` or of a ``RejectedWrite``: what it does to one document.
+/// One part of a ``PendingWrite`` or of a ``RejectedWrite``: the change of one document.
 public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
   /// The document's path from the database's root, such as `"cities/SF"`.
   public let documentPath: String
@@ -113,18 +113,18 @@ public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
     self.firestore = firestore
   }
 
-  /// Two parts are equal if they do the same to the same document, whichever object of the database showed them.
+  /// Two parts are equal if they make the same change to the same document, even if different Firestore objects returned them.
   public static func == (a: WriteOperation, b: WriteOperation) -> Bool {
     a.mutation == b.mutation
   }
 
-  /// Combines what ``==(_:_:)`` compares.
+  /// Hashes what ``==(_:_:)`` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(mutation)
   }
 
-  /// The fields that are written, without those that the backend computes; nil for a deletion, and where they cannot be read. Values are
-  /// as in ``DocumentSnapshot/data()``.
+  /// The written fields, without those that the backend computes; nil for a deletion, and if they cannot be read. Values are as in
+  /// ``DocumentSnapshot/data()``.
   public var data: [String: Any]? {
     let fields: EncodedFields
     switch mutation.operation {
@@ -135,7 +135,7 @@ public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
     return UserDataWriter(firestore: firestore, behavior: .none).dictionary(values)
   }
 
-  /// The fields that are written, replaced or removed, in the notation of ``FieldPath``; nil if the whole document is.
+  /// The fields that are written, replaced or removed, in the notation of ``FieldPath``; nil for a change of the whole document.
   public var changedFields: [String]? {
     guard case .patch(_, let mask) = mutation.operation else { return nil }
     return (mask.paths.map(\.canonicalString) + mutation.transforms.map(\.path.canonicalString)).sorted()
@@ -144,7 +144,7 @@ public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
   /// The fields that the backend computes when it commits, such as increments and server timestamps, in the notation of ``FieldPath``.
   public var computedFields: [String] { mutation.transforms.map(\.path.canonicalString).sorted() }
 
-  /// For a log or a list: the kind, the document and the fields.
+  /// The kind, the document and the fields, for a log or a list.
   public var description: String {
     let fields = changedFields.map { ": " + $0.joined(separator: ", ") } ?? ""
     return "\(kind.rawValue) \(documentPath)\(fields)"

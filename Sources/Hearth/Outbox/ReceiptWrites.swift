@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HearthModel
 
-/// The write calls of a document, each of which returns a ``WriteReceipt`` at once. See ``DocumentReference/withReceipt``.
+/// The write calls of a document. Each returns a ``WriteReceipt`` at once. See ``DocumentReference/withReceipt``.
 ///
-/// Data and programming errors are those of the calls without a receipt.
+/// Data and programming errors are the same as for the calls without a receipt.
 public struct DocumentReceiptWrites: Sendable {
   let document: DocumentReference
 
@@ -24,7 +24,7 @@ public struct DocumentReceiptWrites: Sendable {
 
   /// As ``DocumentReference/setData(from:encoder:completion:)``.
   ///
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteReceipt {
@@ -33,7 +33,7 @@ public struct DocumentReceiptWrites: Sendable {
 
   /// As ``DocumentReference/setData(from:merge:encoder:completion:)``.
   ///
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteReceipt {
@@ -51,7 +51,7 @@ public struct DocumentReceiptWrites: Sendable {
   }
 }
 
-/// The write calls of a collection, each of which returns a ``WriteReceipt`` at once. See ``CollectionReference/withReceipt``.
+/// The write calls of a collection. Each returns a ``WriteReceipt`` at once. See ``CollectionReference/withReceipt``.
 public struct CollectionReceiptWrites: Sendable {
   let collection: CollectionReference
 
@@ -66,7 +66,7 @@ public struct CollectionReceiptWrites: Sendable {
   /// As ``CollectionReference/addDocument(from:encoder:completion:)``.
   ///
   /// - Returns: The new document and the receipt of its write.
-  /// - Throws: Only errors of encoding, before anything is written.
+  /// - Throws: Only encoding errors, before anything is written.
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> (document: DocumentReference, receipt: WriteReceipt) {
@@ -87,7 +87,7 @@ extension CollectionReference {
 extension WriteBatch {
   /// Commits the writes as ``commit(completion:)`` does. Addition to the official API.
   ///
-  /// - Returns: The receipt of the whole batch, at once. That of an empty batch is acknowledged without a commit time.
+  /// - Returns: The receipt of the whole batch, at once. The receipt of an empty batch is acknowledged without a commit time.
   public func commitWithReceipt() -> WriteReceipt {
     firestore.writeWithReceipt(takeMutations())
   }

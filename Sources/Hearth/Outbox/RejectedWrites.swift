@@ -7,9 +7,9 @@ internal import HearthSync
 public struct RejectedWrite: Sendable, Hashable, Identifiable {
   /// The number that the write had in the outbox.
   public let id: Int64
-  /// The device's time at the write, in microseconds.
+  /// The time of the write by the device's clock, in microseconds.
   public let localWriteTime: Timestamp
-  /// The device's time of the refusal, in microseconds.
+  /// The time of the refusal by the device's clock, in microseconds.
   public let rejectedAt: Timestamp
   /// The parts in the order of the calls, as they were written.
   public let operations: [WriteOperation]
@@ -25,9 +25,9 @@ public struct RejectedWrite: Sendable, Hashable, Identifiable {
   }
 }
 
-/// The writes of the current user that the backend has refused, kept on disk until the program has dealt with them.
+/// The current user's refused writes, kept on disk until the program has dealt with them.
 ///
-/// The documents show the state without them. How many are kept, and how long, ``OutboxSettings`` say. Clearing the cache removes them.
+/// The documents show the state without them. ``OutboxSettings`` limits their number and age. Clearing the cache removes them.
 public struct RejectedWrites: Sendable {
   let firestore: Firestore
 
@@ -40,13 +40,13 @@ public struct RejectedWrites: Sendable {
     return try await outcome.value().map { RejectedWrite($0, firestore: firestore) }
   }
 
-  /// The list now, and then after each change of it or of the user.
+  /// The present list, and then the list after each change of it or of the user.
   public var snapshots: RejectedWriteSnapshots { RejectedWriteSnapshots(firestore: firestore) }
 
   /// Forgets a refused write.
   ///
-  /// - Throws: `notFound` if no such write of the current user is in the list; `dataLoss` if the cache was damaged and opened anew during the
-  ///   call and the write could not be found in it; errors of the cache's file.
+  /// - Throws: `notFound` if no such write of the current user is in the list; `dataLoss` if the cache was damaged and reopened during the
+  ///   call, and the write could not be found in it; errors of the cache's file.
   public func discard(_ id: RejectedWrite.ID) async throws {
     try await firestore.outcome { firestore.runtime().outbox(.discardRejected([id]), $0) }
   }
@@ -58,11 +58,11 @@ public struct RejectedWrites: Sendable {
     try await firestore.outcome { firestore.runtime().outbox(.discardRejected(nil), $0) }
   }
 
-  /// Writes again what was refused, as a new write at the end of the outbox: on top of what the documents have become, with the
-  /// preconditions of the first time. In the same step it leaves the list. If it is refused once more, it comes back under a new number.
+  /// Submits a refused write again, as a new write at the end of the outbox. It applies to the documents as they are now, with its original
+  /// preconditions, and leaves the list in the same step. If it is refused again, it comes back under a new number.
   ///
   /// - Returns: The receipt of the new write, at once. Its ``WriteReceipt/saved()`` throws `notFound` if no such write of the current user
-  ///   is in the list, and `dataLoss` if the cache was damaged and opened anew before and the write could not be found in it.
+  ///   is in the list, and `dataLoss` if the cache was damaged and reopened before, and the write could not be found in it.
   @discardableResult
   public func resubmit(_ id: RejectedWrite.ID) -> WriteReceipt {
     firestore.writeWithReceipt([], resubmitting: id)
@@ -71,7 +71,7 @@ public struct RejectedWrites: Sendable {
 
 /// The lists of refused writes as a sequence, for `for try await`. See ``RejectedWrites/snapshots``.
 ///
-/// The sequence ends by throwing an error of the cache, and `cancelled` when the client is terminated.
+/// The sequence ends by throwing an error of the cache, or `cancelled` when the client is terminated.
 public struct RejectedWriteSnapshots: AsyncSequence, Sendable {
   /// The whole list, oldest first.
   public typealias Element = [RejectedWrite]

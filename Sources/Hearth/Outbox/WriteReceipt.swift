@@ -2,11 +2,11 @@ public import Foundation
 internal import HearthCache
 internal import HearthModel
 
-/// Tells how far one write has come: saved on this device, acknowledged by the backend, or refused.
+/// Follows one write: until it is saved on this device, and until the backend has acknowledged or refused it.
 ///
 /// The calls of ``DocumentReference/withReceipt``, ``CollectionReference/withReceipt`` and ``WriteBatch/commitWithReceipt()`` return it at
-/// once. Its ``id`` may be stored; ``Firestore/receipt(for:)`` finds the write again, also after a restart and in another process that
-/// shares the cache.
+/// once. A program can store its ``id``; ``Firestore/receipt(for:)`` finds the write again, even after a restart and in another process
+/// that shares the cache.
 ///
 /// ```swift
 /// let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
@@ -15,7 +15,7 @@ internal import HearthModel
 /// print("committed:", commit.commitTime != nil)
 /// ```
 public struct WriteReceipt: Sendable, Identifiable {
-  /// Names a write for good. Two writes never have the same, on whatever devices.
+  /// The permanent name of a write. No two writes have the same id, on any devices.
   public struct ID: Sendable, Hashable, Codable, LosslessStringConvertible {
     let identity: BatchIdentity
 
@@ -75,7 +75,7 @@ public struct WriteReceipt: Sendable, Identifiable {
     }
   }
 
-  /// How far the write has come.
+  /// The progress of the write.
   public enum State: Sendable {
     /// It is not durable yet.
     case unsaved
@@ -83,7 +83,7 @@ public struct WriteReceipt: Sendable, Identifiable {
     case saved
     /// The backend has committed it.
     case acknowledged(WriteAcknowledgement)
-    /// It has ended without a commit, with the error that ``WriteReceipt/acknowledged()`` throws.
+    /// The write has ended without a commit, with the error that ``WriteReceipt/acknowledged()`` throws.
     case failed(NSError)
   }
 
@@ -96,7 +96,7 @@ public struct WriteReceipt: Sendable, Identifiable {
     self.id = id
   }
 
-  /// How far the write has come, as far as this process knows.
+  /// The progress of the write, as known to this process.
   public var state: State {
     switch ended.result {
     case .success(let acknowledgement): .acknowledged(acknowledgement)
@@ -106,22 +106,23 @@ public struct WriteReceipt: Sendable, Identifiable {
   }
 
   /// Returns when the write is durable on this device: it is synchronized with the disk (`fsync`, on Apple platforms `F_FULLFSYNC`),
-  /// survives the end of the process, and is sent until the backend has answered. With a cache in memory, when it is queued.
+  /// survives the end of the process, and is sent until the backend has answered. With a cache in memory it returns when the write is
+  /// queued.
   ///
-  /// - Throws: The error of the cache's file, after which nothing was written; `notFound` from ``RejectedWrites/resubmit(_:)`` of a write
-  ///   that is not in the list; `invalidArgument` for a write that is too large to be sent; `unavailable` if the client was
-  ///   terminated and could not save it.
+  /// - Throws: An error of the cache's file; then nothing was written. `notFound` from ``RejectedWrites/resubmit(_:)`` of a write that is
+  ///   not in the list; `invalidArgument` for a write that is too large to be sent; `unavailable` if the client was terminated and could
+  ///   not save it.
   nonisolated(nonsending) public func saved() async throws {
     try await savedOutcome.value()
   }
 
-  /// Returns when the backend has committed the write, while offline as long as it takes.
+  /// Returns when the backend has committed the write. While offline, it waits.
   ///
-  /// - Returns: The time of the commit and what the backend has computed.
-  /// - Throws: The error with which the backend refused the write, such as `permissionDenied` (it is then in
-  ///   ``Firestore/rejectedWrites``); `cancelled` after ``Outbox/cancel(_:evenIfSent:)``, and when the client is terminated before the
-  ///   answer: a write that was saved on disk then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it;
-  ///   `failedPrecondition` when another process has cleared the cache or taken it over; errors of ``saved()``.
+  /// - Returns: The time of the commit and the values that the backend has computed.
+  /// - Throws: The error with which the backend refused the write, such as `permissionDenied` (it is then in ``Firestore/rejectedWrites``);
+  ///   `cancelled` after ``Outbox/cancel(_:evenIfSent:)``, and when the client is terminated before the answer (a write that was saved on
+  ///   disk then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it); `failedPrecondition` when another
+  ///   process has cleared the cache or taken it over; errors of ``saved()``.
   @discardableResult
   nonisolated(nonsending) public func acknowledged() async throws -> WriteAcknowledgement {
     try await ended.value()
@@ -172,7 +173,7 @@ public struct WriteReceipt: Sendable, Identifiable {
 public struct WriteAcknowledgement: Sendable {
   /// The answer to one part of a write.
   public struct Result: Sendable {
-    /// The time of the document's last change: that of the commit, or an earlier one if the write has changed nothing.
+    /// The time of the document's last change: the time of the commit, or an earlier time if the write has changed nothing.
     public let updateTime: Timestamp
     private let values: [Value]
     private let firestore: Firestore
@@ -183,18 +184,18 @@ public struct WriteAcknowledgement: Sendable {
       self.firestore = firestore
     }
 
-    /// What the backend has computed for ``FieldValue``s, in the order of the fields' names: the new value for increments and server
-    /// timestamps, null for unions and removals of arrays. Values are as in ``DocumentSnapshot/data()``.
+    /// The values that the backend has computed for ``FieldValue``s, in the order of the fields' names: the new value for increments and
+    /// server timestamps, null for unions and removals of arrays. Values are as in ``DocumentSnapshot/data()``.
     public var transformResults: [Any] {
       let writer = UserDataWriter(firestore: firestore, behavior: .none)
       return values.map(writer.any)
     }
   }
 
-  /// The time of the commit; nil if the answer is not kept any more (``Firestore/receipt(for:)``).
+  /// The time of the commit; nil if the answer is no longer kept (``Firestore/receipt(for:)``).
   public let commitTime: Timestamp?
-  /// One for each part of the write, in the order of the calls; empty if the answer is not kept any more, or if a ``ConflictRule`` has put
-  /// other parts in their place.
+  /// One result for each part of the write, in the order of the calls; empty if the answer is no longer kept, or if a ``ConflictRule`` has
+  /// replaced the parts.
   public let results: [Result]
 
   init(_ version: SnapshotVersion, _ results: [MutationResult], _ firestore: Firestore) {
@@ -204,13 +205,13 @@ public struct WriteAcknowledgement: Sendable {
 }
 
 extension Firestore {
-  /// Finds a write by the id of its receipt, also one of an earlier run of the program or of another process that shares the cache.
+  /// Finds a write by the id of its receipt, including writes of earlier runs of the program and of other processes that share the cache.
   ///
-  /// The outcome of a write with a receipt is kept for 30 days after the backend has answered, and at least that of the last 10,000
-  /// such writes within this time. Clearing the cache removes it.
+  /// The outcome of a write with a receipt is kept for 30 days after the backend has answered. Within this time at least the outcomes of
+  /// the last 10,000 such writes are kept. Clearing the cache removes them.
   ///
   /// - Parameter id: The id of a ``WriteReceipt``.
-  /// - Returns: A receipt of the write; nil if no such write waits and none has ended within that time.
+  /// - Returns: A receipt of the write; nil if no such write is pending and none has ended within that time.
   /// - Throws: Errors of the cache's file.
   public func receipt(for id: WriteReceipt.ID) async throws -> WriteReceipt? {
     let receipt = WriteReceipt(id: id)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// A collection: a query for all its documents, to which documents can be added.
+/// A collection. It is a query for all its documents, and documents can be added to it.
 // @unchecked as `Query`, which it inherits from: it adds no stored property that could change.
 public final class CollectionReference: Query, @unchecked Sendable {
   init(firestore: Firestore, path: ResourcePath) {
@@ -11,7 +11,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// The last segment of the path.
   public var collectionID: String { model.path.last ?? "" }
 
-  /// The document that the collection is under, or nil at the database's root.
+  /// The parent document of the collection, or nil at the database's root.
   public var parent: DocumentReference? {
     (try? DocumentKey(model.path.parent)).map { DocumentReference(firestore: firestore, key: $0) }
   }
@@ -27,8 +27,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
 
   /// A document in this collection.
   ///
-  /// - Parameter documentPath: An id, or a path relative to the collection that ends at a document; anything else, also an empty
-  ///   one, is a programming error.
+  /// - Parameter documentPath: An id, or a path relative to the collection that ends at a document; anything else, including an empty path,
+  ///   is a programming error.
   public func document(_ documentPath: String) -> DocumentReference {
     DocumentReference(
       firestore: firestore,
@@ -48,7 +48,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
-  /// Adds a document with a new id and waits for the backend, while offline as long as it takes.
+  /// Adds a document with a new id and waits for the backend's answer, for as long as the client is offline.
   ///
   /// - Returns: The new document's reference.
   /// - Throws: As ``DocumentReference/setData(_:completion:)`` reports it.

@@ -16,9 +16,10 @@ extension DocumentReference {
   /// | server | the backend's state at the time of the call or later, with local writes on top | `unavailable` |
   /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
   ///
-  /// ``FirestoreSource/server`` asks the backend also while a listener to the document is open (firebase-ios-sdk#14871), except in a
-  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer. If that
-  /// process has written nothing for 10 seconds, it is asked for a sign of life first; without one the read ends as offline after 10 more.
+  /// ``FirestoreSource/server`` asks the backend even while a listener to the document is open (firebase-ios-sdk#14871). The exception is a
+  /// process that shares the cache and leaves the connection to another process: there the open listener's latest state is the answer. If
+  /// the process with the connection has written nothing for 10 seconds, it is asked for a sign of life first; without one the read ends as
+  /// offline after 10 more seconds.
   ///
   /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
   /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on
@@ -59,7 +60,7 @@ extension DocumentReference {
   /// Offline, a document that is not in the cache gives a snapshot with `exists == false` and `isFromCache == true`.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: True to call the listener also when only the metadata changed.
+  ///   - includeMetadataChanges: True to call the listener even when only the metadata changed.
   ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
   ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
@@ -79,12 +80,12 @@ extension DocumentReference {
     return observe(options: options, on: firestore.runtime().callbackQueue) { $0.pass(to: listener.value) }
   }
 
-  /// The document's snapshots as a sequence, without those for changes of metadata alone.
+  /// The document's snapshots as a sequence, without snapshots for changes of metadata alone.
   public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
   /// The document's snapshots as a sequence.
   ///
-  /// - Parameter includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
+  /// - Parameter includeMetadataChanges: True to get snapshots for changes of metadata alone, too.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }

@@ -3,12 +3,11 @@ internal import HearthModel
 
 /// A document's place in the database, whether the document exists or not.
 ///
-/// Writes take effect in the cache at once and are visible to reads and listeners; they are sent when the backend can be
-/// reached, in the order in which they were made. Their completions, and the `async` forms, wait for the backend's answer:
-/// **while offline they wait as long as it takes.** To go on without waiting, call the form with a completion, which has to be
-/// spelled out in asynchronous code (`setData(data, completion: nil)`); ``Firestore/pendingWrites()`` waits until writes are
-/// saved on this device. When the task of an `async` form is cancelled, the call throws `CancellationError` and the write stays
-/// in the queue.
+/// Writes take effect in the cache at once and are visible to reads and listeners. They are sent when the backend can be reached, in the
+/// order of the calls. Their completions, and the `async` forms, wait for the backend's answer: **while offline they wait until the network
+/// is back.** To go on without waiting, call the form with a completion; in asynchronous code the argument must be written out
+/// (`setData(data, completion: nil)`). ``Firestore/pendingWrites()`` waits until writes are saved on this device. When the task of an
+/// `async` form is cancelled, the call throws `CancellationError` and the write stays in the queue.
 ///
 /// Two references are equal when they are of the same Firestore object and have the same path.
 public final class DocumentReference: NSObject, Sendable {
@@ -69,11 +68,11 @@ extension DocumentReference {
   /// limits). A write that exceeds them is visible locally until the backend refuses it with `invalidArgument`.
   ///
   /// - Parameters:
-  ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``,
-  ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these; `nil` in an optional is null. Other types,
-  ///     integers above `Int64.max`, arrays directly in arrays, references to another database, empty names and names like
-  ///     `__name__` are programming errors. A ``Timestamp`` is truncated to microseconds, a `Date` rounded. A write of more than about
-  ///     17 MiB is refused at once with `invalidArgument`, since it cannot be sent.
+  ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``, ``VectorValue``,
+  ///     `NSNull`, ``FieldValue``, and arrays and dictionaries of these; `nil` in an optional is null. Other types, integers above
+  ///     `Int64.max`, arrays directly in arrays, references to another database, empty names and names like `__name__` are programming
+  ///     errors. A ``Timestamp`` is truncated to microseconds, a `Date` rounded. A write of more than about 17 MiB is refused at once with
+  ///     `invalidArgument`, because it cannot be sent.
   ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error such as
   ///     `permissionDenied`, after which the cache shows the old state again), or with an error of the cache's file if the write
   ///     could not be saved. Not called while offline, and not after a restart of the program, although the write is still sent
@@ -82,19 +81,19 @@ extension DocumentReference {
     firestore.write([setMutation(documentData)], completion)
   }
 
-  /// Writes the leaf fields that the data contain and leaves the document's other fields as they are; creates the document if
-  /// need be. Maps are merged at every depth; arrays and empty maps replace the present value. `FieldValue.delete()` removes a field.
-  /// With `merge` false this is ``setData(_:completion:)``.
+  /// Writes the leaf fields of the data and leaves the document's other fields unchanged; creates the document if necessary. Maps are
+  /// merged at every depth; arrays and empty maps replace the present value. `FieldValue.delete()` removes a field. With `merge` false this
+  /// is ``setData(_:completion:)``.
   public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([setMutation(documentData, merge: merge)], completion)
   }
 
-  /// Writes the named fields only, whatever else the data contain; creates the document if need be. A named map is replaced as a
-  /// whole. `FieldValue.delete()` at a named field removes it.
+  /// Writes only the named fields of the data; creates the document if necessary. A named map is replaced as a whole. `FieldValue.delete()`
+  /// at a named field removes it.
   ///
   /// - Parameters:
   ///   - documentData: As in ``setData(_:completion:)``.
-  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s. Each has to be in the data; else it is a programming error.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s. A field that is not in the data is a programming error.
   ///   - completion: As in ``setData(_:completion:)``.
   public func setData(
     _ documentData: [String: Any], mergeFields: [Any], completion: (((any Error)?) -> Void)? = nil
@@ -117,7 +116,7 @@ extension DocumentReference {
     try await firestore.write([setMutation(documentData, mergeFields: mergeFields)])
   }
 
-  /// Changes fields of a document that exists.
+  /// Changes fields of an existing document.
   ///
   /// ```swift
   /// try await city.updateData(["mayor.name": "London Breed", "visits": FieldValue.increment(Int64(1))])
@@ -126,8 +125,8 @@ extension DocumentReference {
   /// - Parameters:
   ///   - fields: Keys are `String`s, split at dots, or ``FieldPath``s; a value replaces the whole field at that path. Other keys
   ///     are a programming error. Values as in ``setData(_:completion:)``; `FieldValue.delete()` only directly as a value here.
-  ///   - completion: As in ``setData(_:completion:)``; `notFound` if the document does not exist at the backend. In the cache,
-  ///     updating a document that is not known there has no effect before that.
+  ///   - completion: As in ``setData(_:completion:)``; `notFound` if the document does not exist at the backend. Until then, an update of a
+  ///     document that the cache does not know has no effect in the cache.
   public func updateData(_ fields: [AnyHashable: Any], completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([updateMutation(fields)], completion)
   }

@@ -53,12 +53,12 @@ public final class Filter: NSObject, Sendable {
     make({ () throws(ProgrammingError) in path.model }, op, value)
   }
 
-  /// True if any of the filters is. Without filters there is no condition.
+  /// True if any of the filters is true. Without filters there is no condition.
   public class func orFilter(_ filters: [Filter]) -> Filter {
     Filter(.composite(.or, filters.map(\.condition)))
   }
 
-  /// True if all of the filters are. Without filters there is no condition.
+  /// True if all of the filters are true. Without filters there is no condition.
   public class func andFilter(_ filters: [Filter]) -> Filter {
     Filter(.composite(.and, filters.map(\.condition)))
   }
@@ -143,38 +143,34 @@ public final class Filter: NSObject, Sendable {
     make(path, .arrayContains, value)
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
     make(field, .arrayContainsAny, values)
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     make(path, .arrayContainsAny, values)
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     make(field, .in, values)
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
     make(path, .in, values)
   }
 
-  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
-  /// nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values. The backend accepts at most 10. If null is among them, nothing
+  /// matches.
   public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
     make(field, .notIn, values)
   }
 
-  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
-  /// nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values. The backend accepts at most 10. If null is among them, nothing
+  /// matches.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
     make(path, .notIn, values)
   }

@@ -2,7 +2,7 @@ internal import HearthModel
 
 // The rules of conditions are in the description of `Query`, because DocC shows none of an extension.
 extension Query {
-  /// The query with a further condition, which may consist of alternatives. A composite of no conditions gives an equal query.
+  /// The query with a further condition, which may consist of alternatives. A composite filter without conditions returns an equal query.
   ///
   /// ```swift
   /// cities.whereFilter(.orFilter([.whereField("capital", isEqualTo: true), .whereField("state", isEqualTo: "CA")]))
@@ -84,38 +84,34 @@ extension Query {
     whereFilter(Filter.whereField(path, arrayContains: value))
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, arrayContainsAny: values))
   }
 
-  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
-  /// the document id.
+  /// The field is an array that contains at least one of the values. Each value counts as an alternative. Not for the document id.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, arrayContainsAny: values))
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, in: values))
   }
 
-  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
-  /// `String`s or references.
+  /// The field is equal to one of the values. Each value counts as an alternative. For the document id they are `String`s or references.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, in: values))
   }
 
-  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
-  /// nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values. The backend accepts at most 10. If null is among them, nothing
+  /// matches.
   public func whereField(_ field: String, notIn values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, notIn: values))
   }
 
-  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
-  /// nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values. The backend accepts at most 10. If null is among them, nothing
+  /// matches.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, notIn: values))
   }

@@ -10,16 +10,17 @@ extension Query {
 
   /// Runs the query once.
   ///
-  /// By default the answer comes from the backend, with local writes on top, or from the cache when the backend cannot be
-  /// reached; an empty cache then gives an empty result with `isFromCache == true`. While a listener to the same query is open, the answer
-  /// is that listener's latest state. With ``FirestoreSource/server`` the backend is asked anew in that case too, and being offline is the
-  /// error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
-  /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. While a pending write takes a document out
-  /// of a result that fills its limit, or moves it back, the read of it waits until the write is answered, because the backend sends what takes
-  /// its place only then. After ten seconds, or when the client is offline, the read gets what the cache has, with
-  /// ``FirestoreSource/server`` the error `unavailable`. Errors of the backend, such as
-  /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are. A query with ``limit(toLast:)`` and without
-  /// an order is a programming error when it is run.
+  /// By default the answer comes from the backend, with local writes on top, or from the cache when the backend cannot be reached; an empty
+  /// cache then gives an empty result with `isFromCache == true`. While a listener to the same query is open, the answer is that listener's
+  /// latest state. With ``FirestoreSource/server`` the backend is asked even then, and being offline is the error `unavailable`. With
+  /// ``FirestoreSource/cache`` the backend is never asked.
+  ///
+  /// As long as it is unknown whether the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. If a
+  /// pending write has removed a document from a result that fills its limit, or has moved it back, the read waits until the write is
+  /// answered, because only then the backend sends the document that takes its place. After ten seconds, or when the client is offline, the
+  /// read gets the cache's result, or with ``FirestoreSource/server`` the error `unavailable`. Errors of the backend, such as
+  /// `permissionDenied` or `failedPrecondition` for a missing index, are passed on unchanged. A query with ``limit(toLast:)`` and without
+  /// an order is a programming error when it runs.
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
@@ -57,7 +58,7 @@ extension Query {
   /// incomplete until `isFromCache` is false.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: True to call the listener also when only metadata changed, such as `isFromCache`.
+  ///   - includeMetadataChanges: True to call the listener even when only metadata changed, such as `isFromCache`.
   ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
   ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
@@ -77,12 +78,12 @@ extension Query {
     return observe(options: options, on: firestore.runtime().callbackQueue) { $0.pass(to: listener.value) }
   }
 
-  /// The query's snapshots as a sequence, without those for changes of metadata alone.
+  /// The query's snapshots as a sequence, without snapshots for changes of metadata alone.
   public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
   /// The query's snapshots as a sequence.
   ///
-  /// - Parameter includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
+  /// - Parameter includeMetadataChanges: True to get snapshots for changes of metadata alone, too.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }

@@ -15,8 +15,8 @@ internal import HearthModel
 ///
 /// ## Conditions
 ///
-/// Each `whereField` exists for a field's path as `String`, split at dots, and as ``FieldPath``, whose names may contain any
-/// character. All conditions of a query must hold; ``whereFilter(_:)`` is for alternatives.
+/// Each `whereField` exists for a field's path as `String`, split at dots, and as ``FieldPath``, whose names may contain any character. A
+/// document must satisfy all conditions of a query; ``whereFilter(_:)`` is for alternatives.
 ///
 /// Comparisons match only within one kind of type: `isGreaterThan: 5` finds numbers only. An integer and a double of the same
 /// value are equal. Texts are ordered by their UTF-8 bytes. The document's id is the field `FieldPath.documentID()`; its values are
@@ -25,15 +25,15 @@ internal import HearthModel
 /// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` together with another `notIn`, `in`,
 /// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. The backend refuses further queries with `invalidArgument`, above all
 /// those with more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) or more than 10 values in `notIn` (Firestore
-/// documentation of queries); the cache answers such queries.
+/// documentation of queries). The cache answers these queries.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
   /// The Firestore object that the query belongs to.
   public let firestore: Firestore
   let model: HearthModel.Query
-  /// The error that every read and listener of the query gets; nil if it can be run. What the data of a document are, and not the
-  /// application, decides whether a cursor can be made of it.
+  /// The error that every read and listener of the query gets; nil if it can be run. A cursor may be impossible because of a document's
+  /// data, which is no error of the application.
   let fault: NSError?
 
   init(firestore: Firestore, model: HearthModel.Query, fault: NSError? = nil) {
@@ -63,8 +63,8 @@ public class Query: NSObject, @unchecked Sendable {
 
   // MARK: - Order and limits
 
-  /// Orders the results by a field, ascending, after the orders that the query has already. Documents without the field are not in the
-  /// result. After a start or end it is a programming error.
+  /// Orders the results by a field, ascending, after the query's existing orders. Documents without the field are not in the result.
+  /// Calling it after a start or an end is a programming error.
   ///
   /// The explicit orders are followed by the fields of range conditions, `isNotEqualTo` and `notIn`, by their paths, and by the document's
   /// id, all in the direction of the last order (firebase-ios-sdk query.cc, normalized_order_bys).
@@ -89,17 +89,17 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Limits the result to its first documents. A later limit, also ``limit(toLast:)``, replaces an earlier one.
+  /// Limits the result to its first documents. A later limit, including ``limit(toLast:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: The number of documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; less than one is a programming error.
   public func limit(to limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .first) }
   }
 
   /// Limits the result to its last documents, in the query's order. It needs an explicit order: running it without one is a programming
-  /// error. A later limit, also ``limit(to:)``, replaces an earlier one.
+  /// error. A later limit, including ``limit(to:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: The number of documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; less than one is a programming error.
   public func limit(toLast limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
@@ -112,39 +112,39 @@ public class Query: NSObject, @unchecked Sendable {
 // MARK: - Cursors
 
 extension Query {
-  /// Starts the result at a document, which is included. A later start replaces an earlier one.
+  /// Starts the result at a document and includes it. A later start replaces an earlier one.
   ///
-  /// The position is exact: among documents with equal fields it counts the id. The document has to exist and to have all fields of
-  /// the order, and none of these may be a server timestamp that is not yet set, which depends on the network. Otherwise every read and
-  /// listener of the query, and of queries made of it, gets the error `invalidArgument`.
+  /// The position is exact: among documents with equal fields the id decides. The document must exist and have all fields of the order, and
+  /// none of these may be a server timestamp that the backend has not set yet. Otherwise every read and listener of the query, and of
+  /// queries derived from it, gets the error `invalidArgument`.
   public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
 
-  /// Starts the result at a position, which is included. A later start replaces an earlier one.
+  /// Starts the result at a position and includes it. A later start replaces an earlier one.
   ///
-  /// - Parameter fieldValues: One value for each of the first orders of the query; more than it has orders are a programming
-  ///   error. For the document's id it is a `String`: the id, or in queries of a collection group the path.
+  /// - Parameter fieldValues: One value for each of the first orders of the query; more values than orders are a programming error. For the
+  ///   document's id the value is a `String`: the id, or in queries of a collection group the path.
   public func start(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: true) }
 
-  /// Same as ``start(atDocument:)`` without the document itself.
+  /// Same as ``start(atDocument:)``, but excludes the document itself.
   public func start(afterDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .start, isInclusive: false)
   }
 
-  /// Same as ``start(at:)`` without the position itself.
+  /// Same as ``start(at:)``, but excludes the position itself.
   public func start(after fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: false) }
 
-  /// Ends the result before a document, which is not included. For the document see ``start(atDocument:)``.
+  /// Ends the result before a document and excludes it. For the document see ``start(atDocument:)``.
   public func end(beforeDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .end, isInclusive: false)
   }
 
-  /// Ends the result before a position, which is not included. For the values see ``start(at:)``.
+  /// Ends the result before a position and excludes it. For the values see ``start(at:)``.
   public func end(before fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: false) }
 
-  /// Ends the result at a document, which is included. For the document see ``start(atDocument:)``.
+  /// Ends the result at a document and includes it. For the document see ``start(atDocument:)``.
   public func end(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .end, isInclusive: true) }
 
-  /// Ends the result at a position, which is included. For the values see ``start(at:)``.
+  /// Ends the result at a position and includes it. For the values see ``start(at:)``.
   public func end(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: true) }
 
   private func bounded(by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {

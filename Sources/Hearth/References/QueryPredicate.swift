@@ -1,4 +1,4 @@
-/// A condition, an order or a limit as a value, so that a query can be put together from a list of them.
+/// A condition, an order or a limit as a value, so that a list of them can define a query.
 ///
 /// ```swift
 /// let cities = db.collection("cities").applying([

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthSync
 
 extension DocumentReference {
-  /// Reads the document once, in the order and within the time of a policy.
+  /// Reads the document once, with the sources and the time limit of a policy.
   ///
   /// ```swift
   /// let city = try await db.document("cities/SF").getDocument(policy: .server(within: .seconds(2)))
@@ -10,10 +10,10 @@ extension DocumentReference {
   /// ```
   ///
   /// - Parameter policy: See ``ReadPolicy``.
-  /// - Returns: The document; one that is known not to exist has `exists == false`.
-  /// - Throws: `unavailable` if the backend cannot be reached, and `deadlineExceeded` if it does not answer in time, in both cases
-  ///   only if the cache cannot answer as the policy wants it; errors of the backend and of the cache's file; `CancellationError`
-  ///   when the task is cancelled.
+  /// - Returns: The document; `exists` is false if it is known not to exist.
+  /// - Throws: `unavailable` if the backend cannot be reached, and `deadlineExceeded` if it does not answer in time, in both cases only if
+  ///   the cache has no answer that the policy accepts; errors of the backend and of the cache's file; `CancellationError` when the task is
+  ///   cancelled.
   nonisolated(nonsending) public func getDocument(policy: ReadPolicy) async throws -> DocumentSnapshot {
     let read = PolicyRead<DocumentSnapshot>(
       subject: "document \(path)",
@@ -35,10 +35,10 @@ extension DocumentReference {
     return try await firestore.runtime().instruments.read(of: key.collectionGroup) { try await read.answer(policy) }
   }
 
-  /// Reads the document once, in the order and within the time of a policy, and decodes it.
+  /// Reads the document once, with the sources and the time limit of a policy, and decodes it.
   ///
   /// - Parameters:
-  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - type: The type to decode. An optional type is nil for a missing document.
   ///   - policy: See ``ReadPolicy``.
   ///   - decoder: Strategies and `userInfo`.
   /// - Returns: The value.
@@ -51,13 +51,13 @@ extension DocumentReference {
 }
 
 extension Query {
-  /// Runs the query once, in the order and within the time of a policy.
+  /// Runs the query once, with the sources and the time limit of a policy.
   ///
   /// ```swift
   /// let cities = try await db.collection("cities").getDocuments(policy: .cacheFirst)
   /// ```
   ///
-  /// An answer from the cache may lack documents; ``QuerySnapshot/completeness`` says what is known.
+  /// An answer from the cache may lack documents; see ``QuerySnapshot/completeness``.
   ///
   /// - Parameter policy: See ``ReadPolicy``.
   /// - Returns: The result.
@@ -88,7 +88,7 @@ extension Query {
 }
 
 extension TypedQuery {
-  /// Runs the query once, in the order and within the time of a policy, and decodes the documents.
+  /// Runs the query once, with the sources and the time limit of a policy, and decodes the documents.
   ///
   /// - Parameters:
   ///   - policy: See ``ReadPolicy``.
@@ -105,10 +105,10 @@ extension TypedQuery {
 }
 
 extension TypedCollection {
-  /// Reads one document, in the order and within the time of a policy, and decodes it.
+  /// Reads one document, with the sources and the time limit of a policy, and decodes it.
   ///
   /// - Parameters:
-  ///   - id: The document's id; an empty one, and a path to something else than a document, is a programming error.
+  ///   - id: The document's id; an empty id, and a path that is not a document's, is a programming error.
   ///   - policy: See ``ReadPolicy``.
   /// - Returns: The value, or nil if there is no such document.
   /// - Throws: As ``DocumentReference/getDocument(policy:)``, and the errors of decoding.

@@ -1,22 +1,21 @@
-/// The order in which a one-time read asks the cache and the backend, and how long it waits. See
+/// The order in which a one-time read asks the cache and the backend, and the time that it waits. See
 /// ``DocumentReference/getDocument(policy:)`` and ``Query/getDocuments(policy:)``.
 ///
 /// | policy | the backend answers | the backend cannot be reached, or not in time |
 /// |---|---|---|
-/// | `server(within:)` | its answer | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
-/// | `cacheFirst` | asked only if the cache has nothing useful | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
+/// | `server(within:)` | its answer | the cache's answer, even if it is incomplete; an error for an unknown document |
+/// | `cacheFirst` | asked only if the cache has nothing useful | the cache's answer, even if it is incomplete; an error for an unknown document |
 /// | `cacheElseServer` | asked only if the cache cannot answer for sure | the error `unavailable` |
 ///
-/// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend,
-/// such as `permissionDenied`, and one of the cache's file is thrown; the other source does not stand in for it. The backend is asked as with
-/// ``FirestoreSource/server``: also while a listener to the same query is open.
+/// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend, such as
+/// `permissionDenied`, or of the cache's file is thrown; there is no fallback to the other source. The backend is asked as with
+/// ``FirestoreSource/server``, even while a listener to the same query is open.
 public enum ReadPolicy: Sendable, Hashable {
-  /// Asks the backend, and answers from the cache when the time is over, or as soon as it is known that the backend cannot be
-  /// reached.
+  /// Asks the backend, and answers from the cache when the time is over, or as soon as the backend is known to be unreachable.
   ///
-  /// A backend that is too slow is not asked in vain: the read goes on without the caller, and what comes later is in the cache for the
-  /// next one. It ends if a listener to the same query is open, which brings that as well, and if the caller's task is cancelled. Zero or a
-  /// negative time answers from the cache at once.
+  /// After that time the read goes on in the background, and a late answer is in the cache for the next read. It ends instead if a listener
+  /// to the same query is open, because the listener fetches the result as well, and if the caller's task is cancelled. With zero or a
+  /// negative time the cache answers at once.
   case server(within: Duration)
 
   /// Answers from the cache if it has something useful: the document, or the knowledge that it does not exist; for a query at least
@@ -24,8 +23,8 @@ public enum ReadPolicy: Sendable, Hashable {
   /// back to the cache.
   case cacheFirst
 
-  /// Answers from the cache if it can answer for sure: it has the document, or knows that it does not exist; the query's result is
-  /// known to be complete, as of the last time that the query was in sync. Otherwise asks the backend, and fails with `unavailable`
-  /// if that cannot be reached.
+  /// Answers from the cache if its answer is certain: it has the document, or knows that it does not exist; or the query's result is known
+  /// to be complete, as of the last time that the query was in sync. Otherwise asks the backend, and fails with `unavailable` if the
+  /// backend cannot be reached.
   case cacheElseServer
 }

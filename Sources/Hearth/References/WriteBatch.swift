@@ -10,9 +10,8 @@ internal import HearthModel
 /// try await batch.commit()
 /// ```
 ///
-/// The writes apply in the order of the calls; the same document may be written several times. Using a batch after
-/// ``commit(completion:)``, or a reference of another Firestore object, is a programming error. A batch belongs to the task or
-/// queue that made it.
+/// The writes apply in the order of the calls; the same document may be written several times. Using a batch after ``commit(completion:)``,
+/// or a reference of another Firestore object, is a programming error. Use a batch only in the task or on the queue that created it.
 public final class WriteBatch: NSObject {
   let firestore: Firestore
   private var mutations: [Mutation] = []
@@ -59,15 +58,15 @@ public final class WriteBatch: NSObject {
     add(document) { .delete(document.key) }
   }
 
-  /// Commits the writes; they are visible locally at once, in one round of events. An empty batch succeeds at once, also offline. If the
-  /// backend refuses one of the writes, all of them are undone.
+  /// Commits the writes; they are visible locally at once, in one round of events. An empty batch succeeds at once, even offline. If the
+  /// backend refuses one of the writes, all of them are reverted.
   ///
   /// - Parameter completion: As in ``DocumentReference/setData(_:completion:)``.
   public func commit(completion: (((any Error)?) -> Void)? = nil) {
     firestore.write(takeMutations(), completion)
   }
 
-  /// Same as ``commit(completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``commit(completion:)``, but waits for the backend's answer, for as long as the client is offline.
   nonisolated(nonsending) public func commit() async throws {
     try await firestore.write(takeMutations())
   }

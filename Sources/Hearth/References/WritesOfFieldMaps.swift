@@ -9,32 +9,32 @@ extension DocumentReference {
     setData(fields.objects, completion: completion)
   }
 
-  /// Writes the leaf fields of the map and leaves the document's other fields as they are, as ``setData(_:merge:completion:)`` does.
+  /// Writes the leaf fields of the map and leaves the document's other fields unchanged, as ``setData(_:merge:completion:)`` does.
   public func setData(fields: FieldMap, merge: Bool, completion: (((any Error)?) -> Void)? = nil) {
     setData(fields.objects, merge: merge, completion: completion)
   }
 
-  /// Writes the named fields only, as ``setData(_:mergeFields:completion:)`` does.
+  /// Writes only the named fields, as ``setData(_:mergeFields:completion:)`` does.
   public func setData(fields: FieldMap, mergeFields: [Any], completion: (((any Error)?) -> Void)? = nil) {
     setData(fields.objects, mergeFields: mergeFields, completion: completion)
   }
 
-  /// Same as ``setData(fields:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(fields:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   nonisolated(nonsending) public func setData(fields: FieldMap) async throws {
     try await setData(fields.objects)
   }
 
-  /// Same as ``setData(fields:merge:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(fields:merge:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   nonisolated(nonsending) public func setData(fields: FieldMap, merge: Bool) async throws {
     try await setData(fields.objects, merge: merge)
   }
 
-  /// Same as ``setData(fields:mergeFields:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(fields:mergeFields:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   nonisolated(nonsending) public func setData(fields: FieldMap, mergeFields: [Any]) async throws {
     try await setData(fields.objects, mergeFields: mergeFields)
   }
 
-  /// Changes fields of a document that exists, as ``updateData(_:completion:)`` does.
+  /// Changes fields of an existing document, as ``updateData(_:completion:)`` does.
   ///
   /// - Parameters:
   ///   - fields: The names are paths, split at dots; a content replaces the whole field at that path.
@@ -43,7 +43,7 @@ extension DocumentReference {
     updateData(fields.objects, completion: completion)
   }
 
-  /// Same as ``updateData(fields:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``updateData(fields:completion:)``, but waits for the backend's answer, for as long as the client is offline.
   nonisolated(nonsending) public func updateData(fields: FieldMap) async throws {
     try await updateData(fields.objects)
   }
@@ -58,7 +58,7 @@ extension CollectionReference {
     addDocument(data: fields.objects, completion: completion)
   }
 
-  /// Adds a document with a new id and waits for the backend, while offline as long as it takes.
+  /// Adds a document with a new id and waits for the backend's answer, for as long as the client is offline.
   ///
   /// - Returns: The new document's reference.
   @discardableResult

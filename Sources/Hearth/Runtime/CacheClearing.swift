@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthCache
 internal import HearthStore
 
-/// Deletes a cache after the clients that have it open have given it back. They end afterwards, or continue if one of them did not give it
+/// Deletes a cache. Before, the clients that have it open give it back. They end afterwards, or continue if one of them did not give it
 /// back in time.
 ///
 /// Nothing here blocks: clients of this process end on the same queue, between two attempts.
@@ -22,12 +22,12 @@ struct CacheClearing: Sendable {
     self.completion = completion
   }
 
-  /// The time for the clients to leave begins when the queue comes to this, however long it was busy.
+  /// The time for the clients to leave begins when the queue runs this, even if the queue was busy for long.
   func begin() {
     LoopQueues.queue(forFolder: folder).async { attempt(1, until: .now + limit) }
   }
 
-  /// The attempts after which clients that have opened the cache meanwhile are asked as well.
+  /// After so many attempts, the clients that have opened the cache since are asked as well.
   private static let attemptsBetweenRequests = 25
 
   private func attempt(_ number: Int, until deadline: ContinuousClock.Instant) {

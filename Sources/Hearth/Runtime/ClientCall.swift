@@ -45,7 +45,7 @@ enum ClientCall: Sendable {
     }
   }
 
-  /// True if the call waits for as long as a client cannot open its damaged cache anew, like the writes that it holds already: it is a
+  /// True if the call waits for as long as a client cannot reopen its damaged cache, like the writes that it holds already: it is a
   /// write, or changes what the client goes on with.
   var isKept: Bool {
     switch self {
@@ -115,7 +115,7 @@ struct WriteCompletion: Sendable {
   }
 }
 
-/// What a receipt hears of its write.
+/// The callbacks through which a receipt learns about its write.
 struct ReceiptCallbacks: Sendable {
   let identity: BatchIdentity
   /// The write is durable on this device.

@@ -11,9 +11,9 @@ internal import HearthSync
 /// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting, locked or failed | cannot come before start | stopped |
-/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
+/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder a last time if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
-/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then, and where the disk does not let it be opened, writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
+/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`. After that, or where the disk does not let it be opened, writes go on waiting and other calls try once: running, or report the error | tries the folder a last time: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked: the folder or the file is in use, or its disk does not let it be opened | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
@@ -24,7 +24,7 @@ final class ClientLoop {
     case start
     /// The pause before another attempt to open a folder that was in use is over.
     case openAgain
-    /// The process is about to be suspended, and must hold no lock then.
+    /// The process is about to be suspended, and must then hold no lock.
     case suspend(done: @Sendable () -> Void)
     /// The process was resumed.
     case resume
@@ -40,8 +40,8 @@ final class ClientLoop {
     case idle(ClientConfiguration)
     case running(RunningClient)
     case waiting(FolderWait)
-    /// The cache of a running client was found damaged, and others still have its folder. The folder is tried until it is free or the client
-    /// is stopped. With the error that calls get, once the time of waiting is over.
+    /// The cache of a running client is damaged, and others still have its folder. The client tries the folder until it is free or the
+    /// client is stopped. With the error that calls get after the time of waiting.
     case reopening(FolderWait, RunningClient.Remainder, NSError?)
     case suspended(RunningClient, FolderWait)
     case yielding(RunningClient, FolderWait)
@@ -57,16 +57,16 @@ final class ClientLoop {
   private var state: State
   private var choices = ClientChoices()
   private var pause: Duration?
-  /// True until ``Message/openAgain`` comes that was asked for.
+  /// True while an ``Message/openAgain`` that was asked for has not come.
   private var isAttemptPlanned = false
-  /// Ends with the client that it is for.
+  /// It ends with its client.
   private var suspensionWatch: AnyObject?
   /// The number of the present client: one for each successful opening of the cache.
   private var clientCount = 0
   private let lostWrites = LostWrites()
-  /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
+  /// True once the client is being stopped. It is then not suspended for another process, which gets the folder soon in any case.
   private var isStopping = false
-  /// The time until which the cache is not given back, because that was in vain.
+  /// The time until which the cache is not given back, because giving it back did not help.
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()
 
@@ -135,7 +135,7 @@ final class ClientLoop {
       choices.endListeners()
       state = .failed(error)
     } else if !isStopping, restsUntil <= .now, client.takeRequestToYield() {
-      HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
+      HearthLog.log(.notice, "Another process wants the cache for itself. This one releases it.")
       client.suspend()
       let wait = FolderWait(client.configuration)
       state = .yielding(client, wait)
@@ -283,7 +283,7 @@ final class ClientLoop {
     }
   }
 
-  /// Holds a message if the attempt that was made for it has led to a state in which messages wait: others were asked for the folder, have asked for
+  /// Holds a message whose attempt to open the cache has led to a state in which messages wait: others were asked for the folder, have asked for
   /// it at once, or the cache turned out to be damaged.
   private func holdIfWaiting(_ message: Message) -> Bool {
     switch state {
@@ -301,7 +301,7 @@ final class ClientLoop {
     state = .suspended(client, FolderWait(client.configuration))
   }
 
-  /// Continues after a suspension, unless another process had the folder meanwhile: then as after a wait that was given up.
+  /// Continues after a suspension. If another process had the folder in between, it continues as after a wait that was given up.
   private func resume(post: @escaping @Sendable (Message) -> Void) {
     guard case .suspended(let client, let wait) = state else { return }
     do {
@@ -380,7 +380,7 @@ final class ClientLoop {
   /// Replaces a client whose cache was found damaged beyond repair by one with a reopened cache.
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
-      HearthLog.error("The cache is opened anew: \(cause.reason)")
+      HearthLog.error("The cache is reopened: \(cause.reason)")
       let remainder = client.endForReopening(cause)
       let isWorthwhile = !cause.isDamage || repairs.allowsRepair(at: now())
       if let obstacle = remainder.obstacle, !FolderWait.mayPass(obstacle) {
@@ -393,7 +393,7 @@ final class ClientLoop {
     }
   }
 
-  /// Opens a cache anew for a client whose file was found damaged.
+  /// Reopens a cache for a client whose file was found damaged.
   ///
   /// Others that have the file open hear of the damage and close it: until then its outbox cannot be saved, and whatever the client
   /// has not stored waits with the callers of its writes.
@@ -422,7 +422,7 @@ final class ClientLoop {
         return
       }
       let error = NSError.firestore(opening: FolderWait.givenUp(error))
-      HearthLog.error("The damaged cache cannot be opened anew yet: \(error.localizedDescription)")
+      HearthLog.error("The damaged cache cannot be reopened yet: \(error.localizedDescription)")
       state = .reopening(wait, remainder, error)
       handle(wait.takeHeld(), post: post)
     }
@@ -491,7 +491,7 @@ final class ClientLoop {
     }
   }
 
-  /// Tries once more to open a damaged cache anew, for what is not stored.
+  /// Tries a last time to reopen a damaged cache, for writes that are not stored.
   private func openAgainAtEnd(post: @escaping @Sendable (Message) -> Void) {
     if case .reopening(let wait, let remainder, let error) = state { reopen(wait, remainder, error, post: post) }
   }

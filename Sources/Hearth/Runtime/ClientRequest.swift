@@ -19,7 +19,7 @@ struct ClientRequest: Sendable {
   let fail: @Sendable (NSError) -> Void
   /// Reports how far a bundle is loaded.
   var progress: @Sendable (BundleProgress) -> Void = { _ in }
-  /// True if the operation is begun again in a cache that was opened anew: what changes something, and what is about the outbox, which is
+  /// True if the operation is begun again in a cache that was reopened: what changes something, and what is about the outbox, which is
   /// saved from a damaged file. Documents are not saved, so readers hear of the damage.
   var outlivesDamage = false
   /// The number of damaged caches that have refused it.

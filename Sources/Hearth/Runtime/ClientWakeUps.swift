@@ -27,7 +27,7 @@ final class ClientWakeUps: Sendable {
   /// Watches the lease while another client holds it.
   ///
   /// - Parameters:
-  ///   - isAgain: True to have it reported once more where the system reports it only once.
+  ///   - isAgain: True to have it reported again on systems that report it only once.
   ///   - client: The files of this client.
   func watchLease(_ isWatched: Bool, isAgain: Bool = false, _ client: ClientFiles?) {
     guard let client else { return }
@@ -38,7 +38,7 @@ final class ClientWakeUps: Sendable {
     if isWatched, hasChanged || isAgain && FileWatcher.reportsReleasesOnce {
       client.watchLease()
     } else if hasChanged {
-      // What this client does to the lease itself is no news.
+      // Changes of the lease by this client itself are no news.
       client.stopWatchingLease()
     }
   }

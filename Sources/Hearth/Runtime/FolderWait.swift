@@ -4,15 +4,14 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
-/// A client without its cache, because another process or another client of this one has the folder for itself, or with another
-/// backend.
+/// A client without its cache. Another process, or another client of this one, has the folder for itself or with another backend.
 ///
 /// | phase | operations | ends |
 /// |---|---|---|
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
-/// | waiting for the file, without a limit: the folder is free, but another process holds the file, as one does that is stopped in a transaction | as in a running client: writes and listeners wait, in order; what can be asked again ends after ``limit`` with `unavailable` | the file is free |
+/// | waiting for the file, without a limit: the folder is free, but another process holds the file, for example a process stopped in a transaction | as in a running client: writes and listeners wait, in order; calls that can be repeated end after ``limit`` with `unavailable` | the file is free |
 /// | waiting for a process that was given the folder, and still wants it: it migrates a large file, for example | likewise | that process has failed, or has succeeded |
-/// | given up | each one first tries to open the folder, once and without waiting, and else gets the error. If this client asks others to give the folder back, it waits as before | the folder is free |
+/// | given up | each one first tries to open the folder, once and without waiting. If that fails, it gets the error; if this client asks others to give the folder back, it waits as before | the folder is free |
 ///
 /// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
 final class FolderWait {
@@ -40,15 +39,15 @@ final class FolderWait {
     deadline = .now + configuration.folderWaitLimit
   }
 
-  /// The time for which a client keeps the folder that it has given back in vain. Two fifths of the limit: a process that asks for it all the
-  /// time, beside one that is stopped, leaves the client time to work, and one that asks later waits long enough to get it.
+  /// The time for which a client keeps the folder after releasing it did not help. It is two fifths of the limit. So the client has time to
+  /// work if one process keeps asking while another one is stopped, and a process that asks later waits long enough to get the folder.
   var restAfterYielding: Duration { configuration.folderWaitLimit * 2 / 5 }
 
   /// True while operations report the known error, because the last attempt took long and was in vain.
   var rests: Bool { restEnd.map { ContinuousClock.now < $0 } ?? false }
 
-  /// An attempt to open the folder has failed for another reason than that it is in use. Where the cache is damaged as well, each may copy an
-  /// outbox, so that there is a rest before the next.
+  /// An attempt to open the folder has failed, and not because it is in use. Where the cache is damaged as well, each attempt may copy an
+  /// outbox, so there is a pause before the next.
   func attemptFailed(after time: Duration) {
     restEnd = time > Self.shortAttempt ? .now + time * 4 : nil
   }
@@ -116,8 +115,8 @@ final class FolderWait {
     }
   }
 
-  /// Returns whether every later operation is to try again to open the cache: also where waiting is in vain, because the disk is full or fails, or
-  /// the folder is not there.
+  /// Returns whether every later operation tries again to open the cache. It does so also where waiting does not help: the disk is full or
+  /// fails, or the folder is missing.
   static func mayPass(_ error: any Error) -> Bool {
     if isWorthwhile(after: error) { return true }
     switch (error as? StoreError)?.kind {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 
-/// The writes that were not saved, by the reason.
+/// The numbers of writes that were not saved, for each reason.
 ///
 /// | writes | reported by the next list of pending writes | by the end of the client |
 /// |---|---|---|
@@ -18,13 +18,14 @@ final class LostWrites {
   }
 
   private static let refused = "The cache did not take them."
-  /// In the order in which the reasons came up. A reason that names a path or a number is one of its own, so there are not more than some.
+  /// In the order in which the reasons came up. At most ``maximumReasons``, because each path or number in a reason makes another one.
+  /// Writes lost for further reasons count as refused.
   private var losses: [Loss] = []
   private static let maximumReasons = 8
 
   /// - Parameters:
   ///   - unheard: The number of writes without a completion.
-  ///   - heard: The number of those with one that the end of the client is to report as well.
+  ///   - heard: The number of writes with a completion that the end of the client reports as well.
   func add(unheard: Int, heard: Int = 0, because reason: String? = nil) {
     guard unheard + heard > 0 else { return }
     var reason = reason ?? Self.refused
@@ -43,7 +44,7 @@ final class LostWrites {
     add(unheard: writes.count - heard, heard: isEnd ? heard : 0, because: reason)
   }
 
-  /// - Parameter completions: Those of the writes that have one.
+  /// - Parameter completions: The completions of the writes that have one.
   func add(_ writes: some Collection<WriteID>, _ completions: [WriteID: WriteCompletion], because reason: String) {
     let heard = writes.count { completions[$0]?.hasCaller ?? false }
     add(unheard: writes.count - heard, heard: heard, because: reason)
@@ -51,7 +52,7 @@ final class LostWrites {
 
   /// Reports the writes that nobody has heard of, once.
   ///
-  /// - Parameter report: Gets the error for them, and returns true if somebody has heard of it. Otherwise they are reported again the next time.
+  /// - Parameter report: Gets the error for them, and returns true if a caller has heard of it. Otherwise they are reported again the next time.
   /// - Returns: False if there are none.
   func reportUnheard(_ report: (NSError) -> Bool) -> Bool {
     guard let error = error(\.unheard) else { return false }

@@ -81,7 +81,7 @@ struct OpenCache {
   /// True if the cache outlives the program.
   var isPersistent: Bool { folder != nil }
 
-  /// Releases the folder until ``resume()`` has returned true; the cache must not be used meanwhile.
+  /// Releases the folder until ``resume()`` has returned true; the cache must not be used until then.
   func suspend() { folder?.suspend() }
 
   func resume() throws -> Bool { try folder?.resume() ?? true }

@@ -3,7 +3,7 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 
-/// What is known of an outbox at one moment.
+/// The contents of an outbox at one moment.
 struct OutboxContents: Sendable {
   var owner: OutboxOwner
   var batches: [MutationBatch]
@@ -11,7 +11,7 @@ struct OutboxContents: Sendable {
   var status: OutboxStatus
 }
 
-/// How far the batches of an outbox are on their way.
+/// The progress of an outbox's batches on their way to the backend.
 struct OutboxStatus: Sendable {
   var state: LocalStore.OutboxState
   /// The batches that this client has sent.
@@ -24,7 +24,7 @@ struct OutboxStatus: Sendable {
   /// The writes that are only in memory, because another process holds the file.
   var unsavedCount: Int
 
-  /// True if the batch was sent and not answered. What another process has sent is known only up to a reservation.
+  /// True if the batch was sent and not answered. It is known only up to a reservation which writes another process has sent.
   func isAtBackend(_ batchID: BatchID) -> Bool {
     isSender ? sent.contains(batchID) : obstacle == nil && batchID <= state.sentThrough
   }
@@ -32,7 +32,7 @@ struct OutboxStatus: Sendable {
 
 /// A list of pending writes that is read in pages, between which the loop handles other messages.
 struct OutboxListing {
-  /// Whose outbox it is; another one may have signed in since.
+  /// The owner of the outbox; another user may have signed in since.
   let user: String?
   /// Later batches were written after the list was requested.
   private let last: BatchID

@@ -38,7 +38,7 @@ extension RunningClient {
       outboxReading = nil
       result = .failure(error)
     }
-    // The client that opens a damaged cache anew goes on with them.
+    // The client that reopens a damaged cache goes on with them.
     if case .failure = result, reopening != nil { return }
     for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     if case .failure = result { outbox.listeners = [:] }

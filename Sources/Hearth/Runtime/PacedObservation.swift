@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HearthSync
 
-/// Those who observe something of a client, and when it is read for them.
+/// The observers of a part of a client's state, and the times at which it is read for them.
 ///
-/// It is read as a whole, so a change does not start a reading while one runs, and the pause after a reading grows with the time that it
-/// took: however long that is, observing takes a bounded part of the loop's time.
+/// Each reading covers the whole state, so a change does not start a reading while one runs. The pause after a reading grows with the time
+/// that it took: however long that is, observing takes a bounded part of the loop's time.
 struct PacedObservation<Content: Sendable> {
   typealias Event = Result<Content, NSError>
 

@@ -1,4 +1,4 @@
-/// The number of times that a cache found damaged is opened anew: a disk that damages it again and again cannot be used, and each repair costs
+/// The number of times that a cache found damaged is reopened: a disk that damages it again and again cannot be used, and each repair costs
 /// a copy of what can be read.
 ///
 /// Damage that comes once in a while, in a process that runs for months, does not add up.

@@ -10,7 +10,7 @@ extension Reopening {
   }
 }
 
-/// A client whose cache is damaged, and the client that goes on for it when the cache was opened anew.
+/// A client whose cache is damaged, and the client that goes on for it when the cache was reopened.
 extension RunningClient {
   /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
@@ -26,7 +26,7 @@ extension RunningClient {
     fileprivate var outbox: OutboxObservation
     fileprivate var status: StatusObservation
 
-    /// Marks a file that must not be used any more, before it is opened anew.
+    /// Marks a file that must not be used any more, before it is reopened.
     mutating func removeObstacle() throws {
       guard obstacle != nil else { return }
       try cache.markDamaged(cause.reason)
@@ -69,7 +69,7 @@ extension RunningClient {
     return remainder
   }
 
-  /// Takes the operations that are begun again in the cache that is opened anew, with the identities of the batches that they are about.
+  /// Takes the operations that are begun again in the cache that is reopened, with the identities of the batches that they are about.
   private func takeLastingRequests(_ cause: Reopening) -> [RequestID: ClientRequest] {
     var lasting = requests.filter(\.value.outlivesDamage)
     requests = requests.filter { !$0.value.outlivesDamage }
@@ -90,19 +90,19 @@ extension RunningClient {
     StatusError(
       code: .dataLoss,
       message:
-        "The write that the call names is not found in the cache, which is opened anew, so that another one may have its number there. "
+        "The write of this call was not found in the cache, which was reopened. Another write may have its number there. "
         + "List the writes again. (\(cause.reason))")
   }
 
   private static func error(for cause: Reopening) -> NSError {
     switch cause {
     case .fileIsDamaged(let reason), .targetsWereRepaired(let reason):
-      .firestore(.dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(reason))")
+      .firestore(.dataLoss, "The cache was damaged and has been reopened. Listen or read again. (\(reason))")
     case .syncFailed(let reason):
-      .firestore(.dataLoss, "The cache was not safe and has been opened anew. Listen or read again. (\(reason))")
+      .firestore(.dataLoss, "The cache was not safe and has been reopened. Listen or read again. (\(reason))")
     case .filesAreLost(let reason):
       .firestore(
-        .dataLoss, "The cache's files are lost, and it has been opened anew. Listen or read again. (\(reason))")
+        .dataLoss, "The cache's files were lost, and it has been reopened. Listen or read again. (\(reason))")
     }
   }
 
@@ -121,7 +121,7 @@ extension RunningClient {
     }
   }
 
-  /// True if the request, which has just failed, stays for the client that opens the cache anew.
+  /// True if the request, which has just failed, stays for the client that reopens the cache.
   ///
   /// - Parameter error: The error that it has failed with.
   func isTakenOver(_ id: RequestID, _ error: any Error) -> Bool {

@@ -17,11 +17,11 @@ final class RunningClient {
     case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
     /// A background reading has ended. `answer` completes its request, if that still waits.
     case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
-    /// The next page of a list of pending writes is to be read.
+    /// Time to read the next page of a list of pending writes.
     case continueListing(RequestID)
-    /// The outbox is to be read for those who observe it, or the next page of it.
+    /// Time to read the outbox for its observers, or the next page of it.
     case readOutbox
-    /// The status is to be read for those who observe it.
+    /// Time to read the status for its observers.
     case readStatus
     case timerFired(TimerKind, generation: Int)
     /// Another process that shares the cache has news.
@@ -154,7 +154,7 @@ final class RunningClient {
     case .request(let id, let request):
       begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
-      // A bundle whose end was reported would begin anew with what comes after that.
+      // A bundle whose end was reported would start again with what comes after that.
       if requests[id] != nil {
         configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       }
@@ -211,13 +211,13 @@ final class RunningClient {
     wakeUps = nil
   }
 
-  /// Another process may have found the file damaged, and waits for this one to close it. Or somebody has deleted the files.
+  /// Another process may have found the file damaged and wait for this one to close it, or the files may have been deleted.
   private func lookForDamage() {
     do {
       try cache.localStore.lookForFiles()
       if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
     } catch {
-      // The cache is opened anew.
+      // The cache is reopened.
     }
   }
 
@@ -227,7 +227,7 @@ final class RunningClient {
       endWakeUps()
       wakeUps = ClientWakeUps(client, post: post)
     } catch {
-      HearthLog.log(.warning, "The files of this client that were deleted could not be made anew: \(error)")
+      HearthLog.log(.warning, "The deleted files of this client could not be created again: \(error)")
     }
   }
 
@@ -320,7 +320,7 @@ final class RunningClient {
     finish(id, Result { try body(cache.localStore, engine.signedInUser) }, completion)
   }
 
-  /// Completes a request with a result of the cache, unless the cache was found damaged and the request is to be begun again in the next one.
+  /// Completes a request with a result of the cache, unless the cache was found damaged and the request must start again in the next one.
   func finish<Answer: Sendable>(
     _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
   ) {
@@ -339,7 +339,7 @@ final class RunningClient {
 
   /// The outcome of a write whose completion was reported.
   private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
-    // What is stored counts: another process may have heard the answer, and this one only that its notice was lost.
+    // The stored outcome counts: another process may have heard the answer, and this one only that its notice was lost.
     if case .ended(let outcome)? = try? cache.localStore.outbox.fate(of: identity) { return .success(outcome) }
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
@@ -488,7 +488,7 @@ final class RunningClient {
     close(failing: error)
   }
 
-  /// Ends the readings beside the loop. No other connection of this client has the cache's file open when this returns.
+  /// Ends the readings outside the loop. No other connection of this client has the cache's file open when this returns.
   func endBackgroundReadings() { backgroundQueries.closeAll() }
 
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.

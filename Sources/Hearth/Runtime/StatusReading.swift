@@ -6,18 +6,18 @@ internal import HearthSync
 typealias StatusObservation = PacedObservation<FirestoreStatus>
 typealias StatusEvent = StatusObservation.Event
 
-/// When a client was in step, as far as its status was read.
+/// The last time at which a client was in sync, as far as its status was read.
 struct InStepTimes {
   private var last: Date?
-  /// True if the status was observed when it was last read, and in step.
+  /// True if the status was observed when it was last read, and in sync.
   private var isInPeriod = false
 
-  /// Takes in what a reading has found.
+  /// Notes the result of a reading.
   ///
   /// - Parameters:
-  ///   - confirmed: When the engine was last in step, by itself.
+  ///   - confirmed: The last time at which the engine itself was in sync.
   ///   - isObserved: True if each change leads to a reading.
-  /// - Returns: while in step, since when that is known; otherwise until when it was.
+  /// - Returns: the start of the current period while in sync, as far as known; otherwise the end of the last one.
   mutating func note(isInStep: Bool, confirmed: Date?, isObserved: Bool, now: Date = Date()) -> Date? {
     if isInStep {
       if !isInPeriod { last = now }
@@ -71,7 +71,7 @@ extension RunningClient {
     let began = clock.now
     status.begins()
     let result = Result { try presentStatus(isObserved: true) }
-    // The client that opens a damaged cache anew goes on with them.
+    // The client that reopens a damaged cache goes on with them.
     if case .failure = result, reopening != nil { return }
     for (_, listener) in status.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     let now = clock.now

@@ -11,7 +11,7 @@ struct StreamCarrier {
   private let post: @Sendable (RunningClient.Message) -> Void
   /// The user for whom streams are opened and calls are made.
   var user: RequestUser
-  /// Made for the first stream, so that a client without network needs no transport.
+  /// Created with the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
   /// Runs as long as the transport.
   private var connectivity: ConnectivityWatch?

@@ -17,7 +17,7 @@ enum CacheFolder {
       let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       return (support ?? URL(fileURLWithPath: NSHomeDirectory())).appendingPathComponent("hearth", isDirectory: true)
     #else
-      // The specification says that relative paths are to be ignored.
+      // The specification says that relative paths must be ignored.
       let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
       let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.local/share"
       return URL(fileURLWithPath: data, isDirectory: true).appendingPathComponent("hearth", isDirectory: true)

@@ -7,7 +7,7 @@ public protocol LocalCacheSettings {}
 /// The common protocol of ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings``. Only the library's own classes are supported.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// -1, which as the size of a cache switches garbage collection off.
+/// -1. A cache of this size has no garbage collection.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
@@ -27,15 +27,15 @@ enum CacheSize {
 
 /// The number of processes that may use one persistent cache at the same time.
 public enum CacheProcesses: Hashable, Sendable {
-  /// One. A second one gets the error `failedPrecondition`, and the first continues.
+  /// One process. A second process gets the error `failedPrecondition`, and the first continues.
   case single
-  /// One, which takes the cache from those that have it. They are asked to end: each of their operations then reports
-  /// `failedPrecondition`. If they do not within five seconds, this one gets `failedPrecondition` itself, and later operations ask them again.
+  /// One process, which takes the cache from the processes that have it. They are asked to end: each of their operations then reports
+  /// `failedPrecondition`. If they do not release the cache within five seconds, this process gets `failedPrecondition`, and later
+  /// operations ask them again.
   case singleForcingOwnership
-  /// Several, which see each other's writes, also without a network; one of them is connected to the backend for all. The default.
+  /// Several processes. They see each other's writes, even without a network; one of them is connected to the backend for all. The default.
   ///
-  /// On a network file system only one process can use a cache; a second one gets `failedPrecondition`. See
-  /// <doc:SharingACache>.
+  /// On a network file system only one process can use a cache; a second process gets `failedPrecondition`. See <doc:SharingACache>.
   case multiple
 
   var sharing: CacheSharing {
@@ -49,7 +49,7 @@ public enum CacheProcesses: Hashable, Sendable {
 
 /// Keeps documents and queued writes in a file, so that they survive a restart. This is the default.
 ///
-/// The file lies in a folder that belongs to the app's name, the project and the database:
+/// The file is in a folder of the app's name, the project and the database:
 ///
 /// | platform | base folder |
 /// |---|---|
@@ -61,7 +61,7 @@ public enum CacheProcesses: Hashable, Sendable {
 public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
   /// The size in bytes above which the least recently used documents are removed, or ``FirestoreCacheSizeUnlimited``.
   public let sizeBytes: Int64
-  /// The base folder, or nil for the platform's.
+  /// The base folder, or nil for the platform's default.
   public let directory: URL?
   /// The number of processes that may use the cache.
   public let processes: CacheProcesses
@@ -85,7 +85,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     processes = .multiple
   }
 
-  /// A cache in a folder of the program's choice.
+  /// A cache in a chosen folder.
   ///
   /// ```swift
   /// settings.cacheSettings = PersistentCacheSettings(directory: URL(fileURLWithPath: "/var/lib/till"))
@@ -99,7 +99,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     self.init(directory: directory, sizeBytes: size, processes: .multiple)
   }
 
-  /// Makes a cache with a choice of how many processes may use it. (The counterpart of the Web SDK's tab managers.)
+  /// Makes a cache with a choice of the number of processes that may use it. (The counterpart of the Web SDK's tab managers.)
   ///
   /// - Parameters:
   ///   - directory: As in ``init(directory:sizeBytes:)``; nil is the platform's folder.
@@ -197,7 +197,7 @@ public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageColle
 /// The plural spelling of release notes.
 public typealias MemoryEagerGCSettings = MemoryEagerGCSetting
 
-/// Removes the documents of a memory cache that were used least recently, once it is larger than the threshold.
+/// Removes the least recently used documents of a memory cache when it is larger than the threshold.
 public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollectorSettings, Sendable {
   /// The threshold in bytes, or ``FirestoreCacheSizeUnlimited``.
   public let sizeBytes: Int64

@@ -2,11 +2,11 @@ public import Foundation
 internal import Synchronization
 
 extension Firestore {
-  /// Starts the client with a cache that outlives the program, and reports whether that is possible. (The counterpart of the Web SDK's
-  /// `enablePersistence` and `enableMultiTabIndexedDbPersistence`.)
+  /// Starts the client with a persistent cache, and reports whether that is possible. (The counterpart of the Web SDK's `enablePersistence`
+  /// and `enableMultiTabIndexedDbPersistence`.)
   ///
-  /// Persistence is on by default, so no program has to call this. It is for programs that need to know, and that fall back to a cache in
-  /// memory where nothing can be stored:
+  /// Persistence is on by default, so no program has to call this. It is for programs that need to know whether the cache is persistent,
+  /// and that fall back to a cache in memory if it cannot be:
   ///
   /// ```swift
   /// do {
@@ -20,14 +20,14 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - directory: The base folder, as in ``PersistentCacheSettings/init(directory:sizeBytes:)``; nil is the platform's.
-  ///   - synchronizeProcesses: True to let other processes use the cache at the same time. False makes the cache this process's own:
-  ///     another one gets `failedPrecondition`.
+  ///   - synchronizeProcesses: True to let other processes use the cache at the same time. False keeps other processes out: they get
+  ///     `failedPrecondition`.
   ///   - forceOwnership: True to take the cache away from the processes that have it, see ``CacheProcesses/singleForcingOwnership``.
-  ///     Not together with `synchronizeProcesses`: that is `invalidArgument`, and nothing is changed.
-  ///   - completion: Called once on the settings' queue, when the cache is open or when it is known that it cannot be opened: at
-  ///     once, or after five seconds in which another process did not leave its folder. After the errors that were described the
-  ///     client runs with a cache in memory. It is `failedPrecondition`, too, and nothing is changed, when the object has been used
-  ///     before, and when ``FirestoreSettings/cacheSettings`` were set.
+  ///     Together with `synchronizeProcesses` it is `invalidArgument`, and nothing is changed.
+  ///   - completion: Called once on the settings' queue, when the cache is open or known to be unavailable: at once, or after five seconds
+  ///     if another process does not release its folder. After the errors above, the client runs with a cache in memory. If the object has
+  ///     been used before, or if ``FirestoreSettings/cacheSettings`` was set, the error is `failedPrecondition`, too, and nothing is
+  ///     changed.
   public func enablePersistence(
     directory: URL? = nil, synchronizeProcesses: Bool = false, forceOwnership: Bool = false,
     completion: (((any Error)?) -> Void)? = nil

@@ -4,7 +4,7 @@ internal import HearthCache
 
 /// The settings of a Firestore object: the backend, the queue of callbacks, and the cache.
 ///
-/// Settings are assigned before the first use. They are checked and copied at that moment:
+/// Assign settings before the first use. They are checked and copied when they are assigned:
 ///
 /// ```swift
 /// let settings = Firestore.firestore().settings
@@ -21,15 +21,15 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// While this is the default, the environment variable `FIRESTORE_EMULATOR_HOST` (`host:port`) replaces it, without TLS.
   public var host = FirestoreSettings.defaultHost
 
-  /// True if the connection is encrypted with TLS. Default: true. Off together with the default host is a programming error when the
-  /// settings are assigned.
+  /// True if the connection is encrypted with TLS. Default: true. False with the default host is a programming error when the settings are
+  /// assigned.
   public var isSSLEnabled = true
 
-  /// The queue of all completions and listeners, which run one after the other even if the queue is concurrent. Default: the main queue,
-  /// which a program without a main loop has to run (`dispatchMain()`, `RunLoop.main.run()`). The `async` forms do not need it.
+  /// The queue of all completions and listeners. They run one after the other even if the queue is concurrent. Default: the main queue. A
+  /// program without a main loop has to run that queue (`dispatchMain()`, `RunLoop.main.run()`). The `async` forms do not need it.
   public var dispatchQueue: DispatchQueue = .main
 
-  /// True if the cache survives a restart. Default: true. Without persistence the cache is that of ``MemoryLRUGCSettings`` of
+  /// True if the cache survives a restart. Default: true. Without persistence the cache is a memory cache with ``MemoryLRUGCSettings`` of
   /// `cacheSizeBytes`.
   @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings or MemoryCacheSettings instead.")
   public var isPersistenceEnabled: Bool {
@@ -37,8 +37,8 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { legacyPersistenceEnabled = newValue }
   }
 
-  /// The size in bytes above which the least recently used documents are removed. Default: 100 MiB. Below 1 MiB, and not
-  /// ``FirestoreCacheSizeUnlimited``, is a programming error.
+  /// The size in bytes above which the least recently used documents are removed. Default: 100 MiB. Less than 1 MiB is a programming error,
+  /// except ``FirestoreCacheSizeUnlimited``.
   @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings(sizeBytes:) instead.")
   public var cacheSizeBytes: Int64 {
     get { legacyCacheSizeBytes }
@@ -57,23 +57,25 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { explicitCacheSettings = newValue }
   }
 
-  /// The identity of requests. Default: nil, which means the service account of the file that the environment variable
-  /// `GOOGLE_APPLICATION_CREDENTIALS` names if the backend is Google's over TLS, and none otherwise.
+  /// The identity of requests. Default: nil. If the backend is Google's over TLS, nil means the service account of the file that the
+  /// environment variable `GOOGLE_APPLICATION_CREDENTIALS` names; otherwise it means no credentials.
   public var credentials: (any FirestoreCredentials)?
 
   /// The source of App Check tokens. Default: nil, for none.
   public var appCheck: FirestoreAppCheck?
 
-  /// PEM files with the certificates of the authorities to trust, instead of those that the system trusts. Default: empty, the system's.
+  /// PEM files with the certificates of the authorities to trust, instead of the system's. Default: empty, which means the system's
+  /// authorities.
   ///
-  /// Meant for gateways and servers with a certificate of a private authority. Certificates and host names are always verified; no setting
+  /// For gateways and servers with a certificate of a private authority. Certificates and host names are always verified; no setting
   /// switches that off. A file that cannot be read is reported by every operation.
   public var trustedCertificateFiles: [String] = []
 
-  /// What becomes of writes that the backend refuses: how many are kept, and when one is moved out of the way that blocks the others.
+  /// The treatment of refused writes: how many are kept, and when a write that blocks the others is moved out of the way.
   public var outbox = OutboxSettings()
 
-  /// The documents whose waiting writes are compared with what others have written meanwhile. Default: none; the last write wins.
+  /// The documents whose pending writes are compared with writes of others, and how conflicts are resolved. Default: none; the last write
+  /// wins.
   public var conflictRules: [ConflictRule] = []
 
   private var legacyPersistenceEnabled = true

@@ -27,7 +27,7 @@ enum TrustedCertificates {
 
   private static func fault(_ content: Data) -> String? {
     guard content.count <= maximumBytes else {
-      return "has more than \(maximumBytes) bytes, so it is no list of certificates"
+      return "has more than \(maximumBytes) bytes, so it is not a list of certificates"
     }
     let (begin, end) = (Data("-----BEGIN CERTIFICATE-----".utf8), Data("-----END CERTIFICATE-----".utf8))
     var number = 0

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// The state of a document at one moment; the document may be missing. Later changes do not show in it.
+/// The state of a document at one moment. The document may be missing. Snapshots do not change.
 ///
 /// Two snapshots are equal when they are of the same Firestore object and have the same path, existence, data and metadata.
 // Not final because `QueryDocumentSnapshot` inherits from it, which the compiler needs for a checked conformance. All stored
@@ -11,7 +11,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   let key: DocumentKey
   /// The document if it exists; nil for a missing one.
   let document: Document?
-  /// The origin of the data (cache or backend), and whether they contain local writes.
+  /// The origin of the data (cache or backend), and whether it contains local writes.
   public let metadata: SnapshotMetadata
 
   init(firestore: Firestore, key: DocumentKey, document: Document?, isFromCache: Bool, hasPendingWrites: Bool) {
@@ -51,7 +51,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     return writer(serverTimestampBehavior).dictionary(fields(of: document))
   }
 
-  /// All fields as a value that may cross between actors and tasks, or nil if the document does not exist.
+  /// All fields as a value that can be passed between actors and tasks, or nil if the document does not exist.
   ///
   /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public func fieldMap(with serverTimestampBehavior: ServerTimestampBehavior = .none) -> FieldMap? {
@@ -155,7 +155,7 @@ public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable 
     super.data(with: serverTimestampBehavior) ?? [:]
   }
 
-  /// All fields as a value that may cross between actors and tasks.
+  /// All fields as a value that can be passed between actors and tasks.
   ///
   /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public override func fieldMap(with serverTimestampBehavior: ServerTimestampBehavior = .none) -> FieldMap {

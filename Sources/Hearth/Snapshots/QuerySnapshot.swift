@@ -3,7 +3,7 @@ internal import HearthModel
 internal import HearthSync
 internal import Synchronization
 
-/// The result of a query at one moment, with the changes since the listener's previous call. Later changes do not show in it.
+/// The result of a query at one moment, with the changes since the listener's previous call. It is immutable.
 public final class QuerySnapshot: NSObject, Sendable {
   /// The query of the result.
   public let query: Query
@@ -19,9 +19,9 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
-  /// The knowledge whether the result has every document that matches at the backend, and as of which time. Not part of equality.
+  /// Tells whether the result has every document that matches at the backend, and at what time that was true. Not part of equality.
   ///
-  /// A listener is not called because of a change of it alone.
+  /// A change of this property alone does not call a listener.
   public var completeness: QueryCompleteness { QueryCompleteness(view.completeness) }
 
   var modelDocuments: DocumentList { view.documents }
@@ -42,8 +42,8 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// The changes since the previous snapshot of the same listener, without changes of metadata alone: first the removed documents, then
-  /// the added ones, then the modified ones. In the first snapshot, and in that of a single read, every document is `.added`.
+  /// The changes since the previous snapshot of the same listener, without changes of metadata alone: first the removed documents, then the
+  /// added ones, then the modified ones. In the first snapshot, and in the snapshot of a single read, every document is `.added`.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
   /// The changes since the previous snapshot of the same listener, as ``documentChanges``.

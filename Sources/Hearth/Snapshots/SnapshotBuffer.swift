@@ -52,7 +52,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
 
   /// Adds a snapshot of the listener; calls come one after the other.
   func add(_ element: Element) {
-    // The last snapshot is removed while it is merged, so that the lock is not held meanwhile; only this method adds snapshots.
+    // The last snapshot is removed while it is merged, so that the lock is free during the merge; only this method adds snapshots.
     let (waiting, last) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, Element?) in
       guard case .open(let waiting) = state.phase else { return (nil, nil) }
       guard waiting == nil else {
@@ -67,7 +67,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     if let last { put(merge(last, element)) }
   }
 
-  /// Adds a merged snapshot, unless the sequence has ended or its task has caught up meanwhile.
+  /// Adds a merged snapshot, unless the sequence has ended or its task has caught up in between.
   private func put(_ element: Element) {
     let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
       guard case .open(let waiting) = state.phase else { return nil }

@@ -13,7 +13,7 @@ public enum ListenSource: UInt, Sendable {
 public enum FirestoreSource: UInt, Sendable {
   /// From the backend; from the cache when the backend cannot be reached.
   case `default`
-  /// From the backend only, which is asked even while a listener to the same query is open; an error when it cannot be reached.
+  /// From the backend only, even while a listener to the same query is open; an error if the backend cannot be reached.
   case server
   /// From the cache only.
   case cache
@@ -79,8 +79,8 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 public protocol ListenerRegistration: NSObjectProtocol {
   /// Stops the listener: no callback starts after the call has returned, except one that another thread was about to start.
   ///
-  /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called while a lock is held
-  /// that the callback takes as well, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so
-  /// a call on that queue (by default the main queue) finds no other callback running, unless the queue is concurrent.
+  /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called with a lock held that
+  /// the callback takes too, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so a call on
+  /// that queue (by default the main queue) finds no other callback running, unless the queue is concurrent.
   func remove()
 }

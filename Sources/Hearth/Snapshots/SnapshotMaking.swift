@@ -71,7 +71,7 @@ package enum SnapshotMaking {
     }
   }
 
-  /// First the removed documents, then the added ones, then the modified ones, as listeners get them.
+  /// The removed documents, then the added ones, then the modified ones, as listeners get them.
   private static func changes(
     from before: [Document], to after: [Document], of query: HearthModel.Query
   ) -> [DocumentViewChange] {

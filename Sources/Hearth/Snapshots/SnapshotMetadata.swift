@@ -1,18 +1,18 @@
 public import Foundation
 
-/// The origin of a snapshot's data, and whether they contain writes that the backend has not acknowledged.
+/// The origin of a snapshot's data, and whether it contains writes that the backend has not acknowledged.
 ///
-/// A listener is called for changes of the metadata alone only if it asks for them; otherwise it may show `isFromCache` permanently
-/// although the backend has confirmed its data.
+/// A listener is called for changes of the metadata alone only if it asks for them. Otherwise `isFromCache` may stay true in its last
+/// snapshot although the backend has confirmed the data.
 public final class SnapshotMetadata: NSObject, Sendable {
   /// True if the snapshot shows local writes that the backend has not yet acknowledged and sent back.
   public let hasPendingWrites: Bool
   /// True if the snapshot was made from the cache and may be incomplete or outdated; false if the backend confirmed that it is
   /// complete and current.
   ///
-  /// A listener to the cache has false only while one to the backend, or a read, keeps the same query current; that this ends is not
-  /// reported by itself, but with the next change. Where backend and client disagree for good whether a document belongs to a query, it
-  /// stays true; one-time reads are answered all the same, once the backend has confirmed the document by itself.
+  /// A listener to the cache gets false only while a listener to the backend, or a read, keeps the same query current. The end of that is
+  /// not reported at once, but with the next change. If backend and client permanently disagree whether a document belongs to a query, it
+  /// stays true; one-time reads are answered nevertheless, once the backend has confirmed the document individually.
   public let isFromCache: Bool
 
   init(hasPendingWrites: Bool, isFromCache: Bool) {

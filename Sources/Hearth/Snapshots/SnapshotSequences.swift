@@ -1,9 +1,9 @@
 /// The snapshots of a query as a sequence, for `for try await`.
 ///
-/// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or the
-/// iterator is released. The sequence ends by throwing a listener's error, and `cancelled` when the client is terminated. Snapshots that
-/// are not awaited in time are kept, 64 at most; then the newest two are merged, with the changes of both. So no change is lost, and a
-/// loop that is slower than its listener uses bounded memory. The settings' dispatch queue is not involved.
+/// Each iterator has its own listener. It is added when the iterator is created, and removed when the task is cancelled or the iterator is
+/// released. The sequence ends by throwing a listener's error, or `cancelled` when the client is terminated. At most 64 snapshots that are
+/// not awaited yet are kept; then the newest two are merged, with the changes of both. So no change is lost, and a loop that is slower than
+/// its listener uses bounded memory. The settings' dispatch queue is not involved.
 public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   /// A snapshot.
   public typealias Element = QuerySnapshot
@@ -17,7 +17,7 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - query: The query that every iterator listens to.
-  ///   - includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
+  ///   - includeMetadataChanges: True to get snapshots for changes of metadata alone, too.
   public init(_ query: Query, includeMetadataChanges: Bool) {
     self.query = query
     self.includeMetadataChanges = includeMetadataChanges
@@ -59,7 +59,7 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - documentReference: The document that every iterator listens to.
-  ///   - includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
+  ///   - includeMetadataChanges: True to get snapshots for changes of metadata alone, too.
   public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
     reference = documentReference
     self.includeMetadataChanges = includeMetadataChanges

@@ -1,45 +1,45 @@
 public import Foundation
 
-/// The state of a client at one moment: what an interface shows of its connection, its outbox and its work. See ``Firestore/status()`` and
-/// ``Firestore/statuses``.
+/// The state of a client at one moment, for display in an interface: its connection, its outbox and its work. See ``Firestore/status()``
+/// and ``Firestore/statuses``.
 public struct FirestoreStatus: Sendable, Hashable {
-  /// How far this device and the backend agree.
+  /// The agreement between this device and the backend.
   public enum Connection: Sendable, Hashable {
-    /// Nothing is exchanged at present, for this reason.
+    /// There is no exchange with the backend at present, for this reason.
     ///
-    /// `nextAttempt` is the device's time at which the next attempt begins. It is nil while an attempt is under way, while the network is
-    /// disabled, and in a process that shares a cache and leaves the connection to another one: that one's times are not known here.
+    /// `nextAttempt` is the time of the next attempt, by the device's clock. It is nil during an attempt, while the network is disabled,
+    /// and in a process that shares a cache and leaves the connection to another process: it does not know the other one's times.
     /// ``Outbox/retryNow()`` ends the wait.
     case offline(OfflineReason, nextAttempt: Date?)
-    /// On the way: the backend is being reached, owes a listener its result, or has not answered all writes.
+    /// A connection is being opened, a listener waits for its result, or the backend has not answered all writes.
     case connecting
-    /// The backend has confirmed the result of every active listener, the streams that are needed are open, and no write waits. A client
-    /// that has neither a listener nor a waiting write needs no connection, and is in step unless it is known to be offline.
+    /// The backend has confirmed the result of every active listener, the needed streams are open, and no write is pending. A client
+    /// without a listener and without a pending write needs no connection, and is in sync unless it is known to be offline.
     case inStep
   }
 
-  /// A reason why nothing is exchanged with the backend.
+  /// A reason why there is no exchange with the backend.
   public enum OfflineReason: Sendable, Hashable {
     /// ``Firestore/disableNetwork(completion:)`` was called.
     case networkDisabled
-    /// The backend cannot be reached; with the error of the last attempt, if there was one. It is nil if the backend has been silent for
-    /// ten seconds, and in a process that leaves the connection to another one.
+    /// The backend cannot be reached; with the error of the last attempt, if there was one. The error is nil if the backend has been silent
+    /// for ten seconds, and in a process that leaves the connection to another one.
     case unreachable(NSError?)
-    /// The cache cannot be read or written at present; the log says why. It is tried again.
+    /// The cache cannot be read or written at present; the log has the reason. The client retries.
     case cacheFailure
   }
 
-  /// How far this device and the backend agree.
+  /// The agreement between this device and the backend.
   public let connection: Connection
-  /// While the client is in step, since when that is known; otherwise the last time when it was. Device time, of this run of the program;
-  /// nil if it was not in step since then.
+  /// The time when the client was last in sync, by the device's clock: the start of the current period if it is in sync now. Nil if it has
+  /// not been in sync since the program started.
   ///
-  /// While nobody observes the status the client looks only when the backend confirms something, so the time may be earlier than it was,
-  /// never later.
+  /// While no listener observes the status, the client notes the time only when the backend confirms something. So the time may be too
+  /// early, never too late.
   public let lastInStep: Date?
-  /// The number of writes of the current user that wait for the backend. See ``Outbox``.
+  /// The number of the current user's pending writes. See ``Outbox``.
   public let pendingWriteCount: Int
-  /// What the client does beside: empty most of the time. In a fixed order.
+  /// The client's background work: empty most of the time. In a fixed order.
   public let work: [BackgroundWork]
 
   init(connection: Connection, lastInStep: Date?, pendingWriteCount: Int, work: [BackgroundWork]) {
@@ -50,28 +50,28 @@ public struct FirestoreStatus: Sendable, Hashable {
   }
 }
 
-/// Work that a client does in small steps, between which it serves its callers.
+/// Work that a client does in small steps. Between two steps it serves its callers.
 ///
-/// Of processes that share a cache, the one that has the connection fills indexes and collects garbage; the others do not show it.
+/// If processes share a cache, the one with the connection fills indexes and collects garbage; the others do not show that work.
 public struct BackgroundWork: Sendable, Hashable {
-  /// What is being done.
+  /// The kind of work.
   public enum Kind: String, Sendable, Hashable {
-    /// Documents are entered into indexes. Counted in documents; both numbers are estimates, which count deleted documents as well.
+    /// Documents are entered into indexes. Counted in documents; both numbers are estimates that include deleted documents.
     case indexFilling
-    /// Documents that nobody needs are removed, and the file is made smaller. Counted in documents; the total is not known.
+    /// Unneeded documents are removed, and the file is made smaller. Counted in documents; the total is not known.
     case garbageCollection
-    /// A bundle is read. Counted in documents, as the bundle says.
+    /// A bundle is read. Counted in documents; the total is the bundle's own.
     case bundleLoading
   }
 
-  /// What is being done.
+  /// The kind of work.
   public let kind: Kind
-  /// How much is done, in units of the kind.
+  /// The amount of work that is done, in units of the kind.
   public let completed: Int
-  /// How much there is to do in all; nil if that is not known, or not yet.
+  /// The total amount of work; nil if it is unknown, or not known yet.
   public let total: Int?
 
-  /// The part that is done, from 0 to 1; nil if the total is not known.
+  /// The completed fraction, from 0 to 1; nil if the total is not known.
   public var fractionCompleted: Double? {
     guard let total, total > 0 else { return nil }
     return min(1, Double(completed) / Double(total))

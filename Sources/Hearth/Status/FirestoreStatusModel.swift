@@ -1,7 +1,6 @@
 public import Observation
 
-/// The state of a client for an interface: a SwiftUI view that reads ``status`` is drawn anew after each change. Addition to the official
-/// API.
+/// The state of a client for an interface: a SwiftUI view that reads ``status`` is redrawn after each change. Addition to the official API.
 ///
 /// ```swift
 /// struct SyncLabel: View {
@@ -22,8 +21,8 @@ public import Observation
 public final class FirestoreStatusModel {
   /// The state; nil until the client has started, which takes a moment.
   public private(set) var status: FirestoreStatus?
-  /// The error with which the observation has ended: `cancelled` when the client was terminated, otherwise one of the cache. The state
-  /// stays as it was last.
+  /// The error that has ended the observation: `cancelled` when the client was terminated, otherwise an error of the cache. ``status``
+  /// keeps its last value.
   public private(set) var error: (any Error)?
   @ObservationIgnored private var task: Task<Void, Never>?
 

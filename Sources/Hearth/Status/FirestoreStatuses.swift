@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Firestore {
-  /// The state of the client now. Addition to the official API.
+  /// Returns the present state of the client. Addition to the official API.
   ///
   /// It starts the client, and works offline.
   ///
@@ -12,16 +12,16 @@ extension Firestore {
     return try await outcome.value()
   }
 
-  /// The state of the client: as it is, and then after each change. Addition to the official API.
+  /// The states of the client: the present one, and then one after each change. Addition to the official API.
   ///
-  /// It works offline. While nobody iterates, nothing is computed.
+  /// It works offline. Nothing is computed while no task iterates.
   public var statuses: FirestoreStatuses { FirestoreStatuses(firestore: self) }
 }
 
 /// The states of a client, for `for try await`. See ``Firestore/statuses``.
 ///
-/// A task that is slow misses states in between, but not the last one. No two states in succession are equal. The sequence ends by throwing
-/// an error of the cache, and `cancelled` when the client is terminated.
+/// A slow task misses states in between, but not the last one. Two successive states are never equal. The sequence ends by throwing an
+/// error of the cache, or `cancelled` when the client is terminated.
 public struct FirestoreStatuses: AsyncSequence, Sendable {
   /// A state.
   public typealias Element = FirestoreStatus

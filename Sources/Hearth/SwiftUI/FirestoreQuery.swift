@@ -15,7 +15,7 @@
   @MainActor
   @propertyWrapper
   public struct FirestoreQuery<T>: DynamicProperty {
-    /// The query of the property wrapper. A change begins a new listener.
+    /// The query of the property wrapper. Changing it starts a new listener.
     public struct Configuration {
       /// The collection's path.
       public var path: String
@@ -23,7 +23,7 @@
       public var predicates: [QueryPredicate]
       /// The treatment of documents that cannot be decoded.
       public var decodingFailureStrategy: DecodingFailureStrategy = .raise
-      /// The listener's error, or that of the last document that could not be decoded.
+      /// The listener's error, or the error of the last document that could not be decoded.
       public var error: (any Error)?
       /// The animation with which the view changes.
       public var animation: Animation?
@@ -52,7 +52,7 @@
         wrappedValue: FirestoreQueryListening(configuration, empty: []) { items, _ in items as [U] })
     }
 
-    /// Shows the documents, or the error that prevents it.
+    /// Shows the documents, or the error.
     public init<U: Decodable>(
       collectionPath: String, predicates: [QueryPredicate] = [],
       decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil

@@ -8,8 +8,8 @@ internal import HearthModel
 #endif
 
 extension Firestore {
-  /// Runs a block that reads documents and then writes some; the writes take effect together, and only if the documents that were read are
-  /// unchanged.
+  /// Runs a block that reads documents and then writes documents. The writes take effect together, and only if the documents that were read
+  /// are unchanged.
   ///
   /// ```swift
   /// db.runTransaction { transaction, errorPointer in
@@ -27,18 +27,18 @@ extension Firestore {
   /// }
   /// ```
   ///
-  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from about
-  /// a second; five times at most altogether. It runs on a thread of its own, at most 64 blocks at once, and must not change the program's
-  /// state. Transactions need the backend: nothing is queued, listeners see the writes when the backend has made them, and offline the
-  /// attempts end with `unavailable`.
+  /// No documents are locked: if a document that was read changes before the commit, the block runs again, after a pause that grows from
+  /// about a second; at most five times altogether. It runs on a thread of its own, at most 64 blocks at once, and must not change the
+  /// program's state. Transactions need the backend: nothing is queued, listeners see the writes after the backend's commit, and offline
+  /// the attempts end with `unavailable`.
   ///
-  /// As with the official SDK, an attempt whose commit ends with a passing error is repeated, also if the answer was lost on its way: the backend
-  /// may have made the writes, and the block then runs on what they have left. A value that must not be counted twice needs a document that says
-  /// that it has been counted, or a write of the outbox, which `hearth serve` makes once.
+  /// As with the official SDK, an attempt whose commit ends with a transient error is repeated, even if only the answer was lost. Then the
+  /// backend may have committed the writes, and the block runs again on their result. So a value that must not be counted twice needs a
+  /// document that records that it has been counted, or a write through the outbox, which `hearth serve` applies once.
   ///
   /// - Parameters:
-  ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
-  ///     is worth another attempt, such as `aborted`, has the block run again, every other one ends the transaction.
+  ///   - updateBlock: Returns the result. If it stores an error, nothing is written. After a retryable error of ``FirestoreErrorDomain``,
+  ///     such as `aborted`, the block runs again; every other error ends the transaction.
   ///   - completion: Called once on the settings' queue with the result of the last run, or with an error: `aborted` or
   ///     `failedPrecondition` when the documents kept changing, and errors of the backend. Not called with an error once the client is
   ///     terminated.
@@ -48,7 +48,7 @@ extension Firestore {
     runTransaction(with: nil, block: updateBlock, completion: completion)
   }
 
-  /// Same as ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
+  /// Same as ``runTransaction(_:completion:)``, with options; nil means the default options.
   public func runTransaction(
     with options: TransactionOptions?, block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -66,7 +66,7 @@ extension Firestore {
     }
   }
 
-  /// Same as ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
+  /// Same as ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, but the transaction itself goes on.
   nonisolated(nonsending) public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
   ) async throws -> sending Any? {

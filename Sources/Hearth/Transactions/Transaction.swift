@@ -11,8 +11,9 @@ internal import Synchronization
 
 /// One attempt at a transaction: reads from the backend, then writes that take effect together or not at all.
 ///
-/// Passed to the block of ``Firestore/runTransaction(_:completion:)`` and to be used only inside it, on any thread. All reads come before
-/// the first write. Reads do not see local writes that have not been sent. References of another Firestore object are a programming error.
+/// It is passed to the block of ``Firestore/runTransaction(_:completion:)``, and may be used only inside it, on any thread. All reads come
+/// before the first write. Reads do not see local writes that have not been sent. References of another Firestore object are a programming
+/// error.
 public final class Transaction: NSObject {
   private struct State {
     var record = TransactionRecord()
@@ -146,7 +147,7 @@ public final class Transaction: NSObject {
 final class TransactionUser: Sendable {
   private let first = Mutex<RequestUser?>(nil)
 
-  /// Called before a request, which is made for a certain user.
+  /// Called before a request, which always belongs to one user.
   ///
   /// - Throws: `aborted` when the first request was another user's; the next attempt is the new user's.
   func hold() throws(StatusError) {
@@ -161,8 +162,8 @@ final class TransactionUser: Sendable {
 
 /// The options of ``Firestore/runTransaction(with:block:completion:)``. Two are equal when their values are.
 public final class TransactionOptions: NSObject, NSCopying {
-  /// The number of times that the block is run at most if documents that it has read change meanwhile, 5 by default. Less than one or more
-  /// than `Int32.max` is a programming error.
+  /// The maximum number of times that the block runs if documents that it has read change before the commit; 5 by default. Less than one or
+  /// more than `Int32.max` is a programming error.
   public var maxAttempts: Int = 5 {
     didSet { requireValid { () throws(ProgrammingError) in try TransactionOptions.validate(maxAttempts) } }
   }

@@ -51,7 +51,7 @@ public struct FieldTable<Model>: @unchecked Sendable, ExpressibleByDictionaryLit
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let path: Result<HearthModel.FieldPath, ProgrammingError>
 
-  /// A field's path, split at dots. A query that uses a malformed one fails.
+  /// A field's path, split at dots. A query that uses a malformed path fails.
   public init(stringLiteral value: String) {
     path = Result { () throws(ProgrammingError) in try FieldPath.parsed(value) }
   }

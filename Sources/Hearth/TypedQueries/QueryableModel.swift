@@ -12,9 +12,9 @@
 /// }
 /// ```
 public protocol QueryableModel: Decodable, Sendable {
-  /// The fields that queries may name. A property without an entry makes a query fail that names it.
+  /// The fields that queries may name. A query that names a property without an entry fails.
   static var fieldTable: FieldTable<Self> { get }
-  /// Encodes the operands of conditions; it must give values the form that they have in documents. By default `Firestore.Encoder()`.
+  /// Encodes the operands of conditions. It must give values the form that they have in documents. By default `Firestore.Encoder()`.
   static var documentEncoder: Firestore.Encoder { get }
   /// Decodes the documents. By default `Firestore.Decoder()`.
   static var documentDecoder: Firestore.Decoder { get }

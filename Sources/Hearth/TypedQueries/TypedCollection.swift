@@ -41,7 +41,7 @@ public struct TypedCollection<Model: QueryableModel>: Sendable {
   /// Reads one document and decodes it. For the sources see ``DocumentReference/getDocument(source:completion:)``.
   ///
   /// - Parameters:
-  ///   - id: The document's id; an empty one, and a path to something else than a document, is a programming error.
+  ///   - id: The document's id; an empty id, and a path that is not a document's, is a programming error.
   ///   - source: The source of the document.
   /// - Returns: The value, or nil if there is no such document.
   /// - Throws: The error of reading (`unavailable` for an unknown document while offline), or that of decoding.

@@ -2,14 +2,14 @@ internal import HearthModel
 
 // Swift has no operators on instances, so those on key paths are global. Only a `TypedFilter` as the wanted result selects them.
 
-/// A condition of a ``TypedQuery``: the property is equal to the value; nil is null, which matches a field that is null, not one that is missing.
+/// A condition of a ``TypedQuery``: the property is equal to the value. Nil means null: it matches a null field, not a missing one.
 public func == <Model: QueryableModel, Value: Encodable & Equatable>(
   property: KeyPath<Model, Value>, value: Value
 ) -> TypedFilter<Model> {
   .make(property, .equal, value)
 }
 
-/// A condition of a ``TypedQuery``: the property is there, is not null, and is not equal to the value.
+/// A condition of a ``TypedQuery``: the property exists, is not null, and is not equal to the value.
 public func != <Model: QueryableModel, Value: Encodable & Equatable>(
   property: KeyPath<Model, Value>, value: Value
 ) -> TypedFilter<Model> {

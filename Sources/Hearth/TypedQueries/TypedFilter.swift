@@ -3,37 +3,36 @@ internal import HearthModel
 
 /// A condition on the properties of a model, for ``TypedQuery/where(_:)``.
 ///
-/// Comparison operators of a key path and a value make conditions, `&&` and `||` combine them:
+/// Compare a key path with a value to get a condition; `&&` and `||` combine conditions:
 ///
 /// ```swift
 /// let large = cities.where(\.population > 1_000_000 || \.name == "Oakland")
 /// let coastal = cities.where(.contains(\.tags, "coast"))
 /// ```
 ///
-/// The compiler checks that the value has the property's type. What only the query can find out, such as a property that the
-/// model's ``QueryableModel/fieldTable`` does not list, is thrown when the query is run. What the comparisons mean is in the
-/// description of ``Query``.
+/// The compiler checks that the value has the property's type. Other mistakes, such as a property that the model's
+/// ``QueryableModel/fieldTable`` does not list, are thrown when the query runs. The description of ``Query`` defines the comparisons.
 public struct TypedFilter<Model: QueryableModel>: Sendable {
   let condition: Result<Filter.Condition, NSError>
 
-  /// True if both conditions are.
+  /// True if both conditions are true.
   public static func && (a: TypedFilter, b: TypedFilter) -> TypedFilter { .all([a, b]) }
 
-  /// True if at least one of the conditions is.
+  /// True if at least one of the conditions is true.
   public static func || (a: TypedFilter, b: TypedFilter) -> TypedFilter { .any([a, b]) }
 
-  /// True if all of the conditions are. Without conditions every document matches.
+  /// True if all of the conditions are true. Without conditions every document matches.
   public static func all(_ filters: [TypedFilter]) -> TypedFilter { composite(.and, filters) }
 
-  /// True if any of the conditions is. Without conditions every document matches.
+  /// True if any of the conditions is true. Without conditions every document matches.
   public static func any(_ filters: [TypedFilter]) -> TypedFilter { composite(.or, filters) }
 
-  /// The property is equal to one of the values, of which each counts as an alternative.
+  /// The property is equal to one of the values. Each value counts as an alternative.
   public static func isIn<Value: Encodable>(_ property: KeyPath<Model, Value>, _ values: [Value]) -> TypedFilter {
     make(property, .in, values)
   }
 
-  /// The property is there, is not null, and is not equal to any of the values, 10 at most at the backend.
+  /// The property exists, is not null, and is not equal to any of the values. The backend accepts at most 10.
   public static func isNotIn<Value: Encodable>(_ property: KeyPath<Model, Value>, _ values: [Value]) -> TypedFilter {
     make(property, .notIn, values)
   }
@@ -52,14 +51,14 @@ public struct TypedFilter<Model: QueryableModel>: Sendable {
     make(property, .arrayContains, element)
   }
 
-  /// The property is an array, or a set, that contains at least one of the elements, of which each counts as an alternative.
+  /// The property is an array, or a set, that contains at least one of the elements. Each element counts as an alternative.
   public static func containsAny<Elements: Sequence>(
     _ property: KeyPath<Model, Elements>, _ elements: [Elements.Element]
   ) -> TypedFilter where Elements.Element: Encodable {
     make(property, .arrayContainsAny, elements)
   }
 
-  /// The property is an array, or a set, that contains at least one of the elements, of which each counts as an alternative.
+  /// The property is an array, or a set, that contains at least one of the elements. Each element counts as an alternative.
   public static func containsAny<Elements: Sequence>(
     _ property: KeyPath<Model, Elements?>, _ elements: [Elements.Element]
   ) -> TypedFilter where Elements.Element: Encodable {

@@ -9,10 +9,9 @@ internal import HearthModel
 /// for city in try await large.getDocuments().documents { print(city.name) }
 /// ```
 ///
-/// Typed queries are immutable, as ``Query`` is: each method returns a new one. A mistake that the compiler cannot find does not stop
-/// the process: the query remembers the first one, and ``query``, ``getDocuments(source:decodingFailures:)`` and ``snapshots`` throw
-/// it as `invalidArgument`, with the model and the property. Offline, and for the errors of the backend, the rules are those of
-/// ``Query``.
+/// Typed queries are immutable, as ``Query`` is: each method returns a new one. A mistake that the compiler cannot find does not stop the
+/// process. The query remembers the first mistake, and ``query``, ``getDocuments(source:decodingFailures:)`` and ``snapshots`` throw it as
+/// `invalidArgument`, with the model and the property. The behaviour offline, and the errors of the backend, are those of ``Query``.
 public struct TypedQuery<Model: QueryableModel>: Sendable {
   private let state: Result<Query, NSError>
 
@@ -41,8 +40,7 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     }
   }
 
-  /// Orders the result by a property, after the orders that the query has already. Documents without the field are not in the
-  /// result.
+  /// Orders the result by a property, after the query's existing orders. Documents without the field are not in the result.
   ///
   /// - Parameters:
   ///   - property: A property that the model's table lists.
@@ -60,7 +58,7 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     changed { query throws in try QueryBuilder.limit(query.model, to: limit, type: .first) }
   }
 
-  /// Limits the result to its last documents, in the query's order, which has to be explicit. A later limit replaces an earlier one.
+  /// Limits the result to its last documents in the query's order, which must be explicit. A later limit replaces an earlier one.
   ///
   /// - Parameter limit: The number of documents; less than one is an error of the query.
   public func limit(toLast limit: Int) -> TypedQuery {
@@ -82,13 +80,13 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     return try TypedQuerySnapshot(try await query.getDocuments(source: source), decodingFailures)
   }
 
-  /// The query's snapshots as a sequence, which ends with an error if a document cannot be decoded.
+  /// The query's snapshots as a sequence. It ends with an error if a document cannot be decoded.
   public var snapshots: TypedQuerySnapshotsSequence<Model> { snapshots() }
 
   /// The query's snapshots as a sequence.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
+  ///   - includeMetadataChanges: True to get snapshots for changes of metadata alone, too.
   ///   - decodingFailures: With `raise`, a document that cannot be decoded ends the sequence; with `ignore`, it is left out and
   ///     listed in ``TypedQuerySnapshot/failures``.
   public func snapshots(

@@ -1,14 +1,14 @@
 public import Foundation
 internal import HearthModel
 
-/// The content of a field as a value that may cross between actors and tasks. See ``FieldMap``.
+/// The content of a field as a value that can be passed between actors and tasks. See ``FieldMap``.
 ///
 /// Literals stand for contents: `nil` is ``null``, `3` is an integer, `3.0` a double, and `["a": 1]` a map.
 ///
 /// Two contents are equal when they are of the same case and have equal values: the integer 1 is not the double 1.0, and NaN is not
 /// equal to itself.
 public enum FieldContent: Sendable, Hashable {
-  /// Null, which is a value: the field exists.
+  /// The value null: the field exists.
   case null
   /// A Boolean.
   case boolean(Bool)
@@ -82,7 +82,7 @@ extension FieldContent: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Ex
   public init(stringLiteral value: String) { self = .string(value) }
   /// A list.
   public init(arrayLiteral elements: FieldContent...) { self = .array(elements) }
-  /// A map. Of entries with the same name the last one counts.
+  /// A map. If entries have the same name, the last one counts.
   public init(dictionaryLiteral elements: (String, FieldContent)...) { self = .map(FieldMap(elements)) }
 }
 

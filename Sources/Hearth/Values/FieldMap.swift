@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// The fields of a document, or of a map inside it, as a value that may cross between actors and tasks.
+/// The fields of a document, or of a map inside it, as a value that can be passed between actors and tasks.
 ///
 /// ```swift
 /// let oakland: FieldMap = [
@@ -10,10 +10,10 @@ internal import HearthModel
 /// try await Task.detached { try await cities.document("OAK").setData(fields: oakland) }.value
 /// ```
 ///
-/// A dictionary `[String: Any]` may contain anything, so Swift 6 lets it cross neither into another task nor out of an actor. Each
-/// method that takes such a dictionary exists with the label `fields:` as well; ``DocumentSnapshot/fieldMap(with:)`` reads.
+/// A dictionary `[String: Any]` may contain anything, so in Swift 6 it can neither be passed to another task nor be returned from an actor.
+/// Each method that takes such a dictionary also exists with the label `fields:`; ``DocumentSnapshot/fieldMap(with:)`` reads.
 ///
-/// Names that differ in Unicode normalisation only are one name here, as in Swift's dictionaries.
+/// Names that differ only in Unicode normalisation are one name here, as in Swift's dictionaries.
 public struct FieldMap: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// The contents by the fields' names.
   public var contents: [String: FieldContent]
@@ -23,12 +23,12 @@ public struct FieldMap: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     self.contents = contents
   }
 
-  /// Makes a map of these fields. Of entries with the same name the last one counts.
+  /// Makes a map of these fields. If entries have the same name, the last one counts.
   public init(dictionaryLiteral elements: (String, FieldContent)...) {
     self.init(elements)
   }
 
-  /// Makes a map of untyped data, such as those of ``DocumentSnapshot/data()``.
+  /// Makes a map from untyped data, such as the result of ``DocumentSnapshot/data()``.
   ///
   /// - Parameter data: Values that `setData(_:)` takes.
   /// - Throws: `invalidArgument`, with the field, for a value that cannot be stored.
@@ -45,13 +45,13 @@ public struct FieldMap: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// - Parameters:
   ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
-  /// - Throws: Errors of encoding; `invalidArgument` for a value that cannot be stored, such as an integer above `Int64.max`.
+  /// - Throws: Encoding errors; `invalidArgument` for a value that cannot be stored, such as an integer above `Int64.max`.
   public init<T: Encodable>(from value: T, encoder: Firestore.Encoder = Firestore.Encoder()) throws {
     try self.init(try encoder.encode(value))
   }
 
-  /// The content of a field of this map, nil if there is none. Setting nil removes the field from the map; ``FieldContent/null`` is a
-  /// content.
+  /// The content of a field of this map, nil if there is none. Setting nil removes the field from the map; setting ``FieldContent/null``
+  /// stores null.
   public subscript(name: String) -> FieldContent? {
     get { contents[name] }
     set { contents[name] = newValue }

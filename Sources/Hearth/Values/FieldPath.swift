@@ -38,7 +38,7 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
   /// The receiver itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// The path in the form of index definitions: names with special characters stand in backticks.
+  /// The path in the form of index definitions, with names with special characters in backticks.
   public override var description: String { model.canonicalString }
 
   static func checked(_ fieldNames: [String]) throws(ProgrammingError) -> HearthModel.FieldPath {

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A marker that stands for an operation on a field, in `setData`, `updateData` and the like.
+/// An operation on a field, for use as a value in `setData`, `updateData` and similar calls.
 ///
 /// ```swift
 /// try await city.updateData([
@@ -12,7 +12,7 @@ internal import HearthModel
 /// ])
 /// ```
 ///
-/// Offline, the cache shows the operation's result on the data known here; the backend's result replaces it after the acknowledgement.
+/// Offline, the cache shows the operation's result on the locally known data; after the acknowledgement the backend's result replaces it.
 /// Inside arrays and in queries a field value is a programming error.
 public final class FieldValue: NSObject, Sendable {
   enum Kind: Hashable, Sendable {
@@ -49,11 +49,11 @@ public final class FieldValue: NSObject, Sendable {
   /// elsewhere.
   public class func delete() -> FieldValue { FieldValue(.delete) }
 
-  /// The time at which the backend commits the write, the same for all fields of a batch. Until then the field reads as
-  /// ``ServerTimestampBehavior`` says, and is ordered after all other times.
+  /// The time at which the backend commits the write, the same for all fields of a batch. Until then ``ServerTimestampBehavior`` decides
+  /// the value of the field, and it is ordered after all other times.
   public class func serverTimestamp() -> FieldValue { FieldValue(.transform(.serverTimestamp)) }
 
-  /// Appends those elements that the array does not have yet. A field that is not an array becomes one of just the elements.
+  /// Appends the elements that the array does not have yet. A field that is not an array becomes an array of the elements.
   ///
   /// - Parameter elements: Values of any supported type except arrays and field values. Others are a programming error of the
   ///   call that writes this value.
@@ -80,12 +80,12 @@ public final class FieldValue: NSObject, Sendable {
   }
 
   /// Adds a number in double precision, so that the sum is a double. A field that is missing or not a number becomes the operand. Several
-  /// increments add up, also offline.
+  /// increments add up, even offline.
   @_disfavoredOverload
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.transform(.increment(.double(d)))) }
 
   /// Adds an integer. The sum of two integers stays at the limits of `Int64` instead of overflowing; the sum with a double is a double. A
-  /// field that is missing or not a number becomes the operand. Several increments add up, also offline.
+  /// field that is missing or not a number becomes the operand. Several increments add up, even offline.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.transform(.increment(.integer(l)))) }
 
   /// Sets the field to the smaller of its value and the operand. A field that is missing or not a number becomes the operand; numerically

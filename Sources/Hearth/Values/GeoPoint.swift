@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A position on Earth in degrees. It is ordered by latitude, then by longitude; queries cannot ask for a distance.
+/// A position on Earth in degrees. Positions are ordered by latitude, then by longitude; queries by distance are not supported.
 public final class GeoPoint: NSObject, NSCopying, Sendable {
   /// Degrees north of the equator, -90 to 90.
   public let latitude: Double
@@ -11,8 +11,8 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
   /// Makes a position.
   ///
   /// - Parameters:
-  ///   - latitude: -90 to 90 degrees; anything else, also NaN, is a programming error.
-  ///   - longitude: -180 to 180 degrees; anything else, also NaN, is a programming error.
+  ///   - latitude: -90 to 90 degrees; anything else, including NaN, is a programming error.
+  ///   - longitude: -180 to 180 degrees; anything else, including NaN, is a programming error.
   public init(latitude: Double, longitude: Double) {
     requireValid { () throws(ProgrammingError) in
       try GeoPoint.validate(latitude, name: "latitude", limit: 90)

@@ -3,9 +3,9 @@ internal import HearthModel
 
 /// A point in time with nanosecond fields, independent of any time zone or calendar.
 ///
-/// Firestore stores microseconds: written timestamps, and those in queries, are truncated to them. A `Date` is rounded to the nearest one
-/// instead, because its binary fraction may lie just below the microsecond that it stands for: a date that was read and is written back
-/// stays the same, and a query finds it.
+/// Firestore stores microseconds: timestamps are truncated to microseconds when they are written or used in queries. A `Date` is rounded to
+/// the nearest microsecond instead, because its binary fraction may lie just below the microsecond that it stands for. So a date that was
+/// read and is written back stays the same, and a query finds it.
 public final class Timestamp: NSObject, NSCopying, Sendable {
   /// Seconds since 1970-01-01T00:00:00Z, negative before it.
   public let seconds: Int64
@@ -25,8 +25,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   /// Makes a timestamp from a date, rounded to the nearest microsecond. A date outside the years 1 to 9999 is a programming error.
   ///
-  /// For times with whole microseconds of the years 1865 to 2105, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Other dates
-  /// are further apart than microseconds.
+  /// For times with whole microseconds of the years 1865 to 2105, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Outside
+  /// that range, dates are further apart than microseconds.
   public convenience init(date: Date) {
     let model = requireValid { () throws(ProgrammingError) in try HearthModel.Timestamp(checking: date) }
     self.init(model)
@@ -43,8 +43,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     nanoseconds = model.nanoseconds
   }
 
-  /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds. In the last
-  /// centuries before the year 10000 dates are 30 microseconds apart; none of them is rounded up to that year, which cannot be stored.
+  /// The same point in time as a `Date`. A `Date` is a binary fraction: in this century it can represent microseconds, but not nanoseconds.
+  /// In the last centuries before the year 10000, dates are 30 microseconds apart; none is rounded up to that year, which cannot be stored.
   public func dateValue() -> Date { model.date }
 
   /// Returns the order of the two.

@@ -14,8 +14,8 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
 
   /// Two vectors are equal when they have the same elements in the same order; 0.0 and -0.0 differ, as in ``GeoPoint``.
   ///
-  /// The official SDK compares the elements as `NSNumber`s (firebase-ios-sdk FIRVectorValue.m, isEqual). CoreFoundation as published tells
-  /// the zeros apart and takes NaN for equal to NaN (CFNumber.c, CFNumberCompare).
+  /// The official SDK compares the elements as `NSNumber`s (firebase-ios-sdk FIRVectorValue.m, isEqual). The published CoreFoundation
+  /// distinguishes the zeros, and treats NaN as equal to NaN (CFNumber.c, CFNumberCompare).
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? VectorValue else { return false }
     return array.elementsEqual(other.array) { $0.normalizedBits == $1.normalizedBits }

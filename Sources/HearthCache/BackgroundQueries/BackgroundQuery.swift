@@ -3,11 +3,11 @@ package import HearthPlan
 internal import HearthStore
 internal import Synchronization
 
-/// A query that runs in the background of a client: on connections of its own, on the state that the cache had when the query
-/// was made by its ``CacheQueries``.
+/// A query that runs in the background of a client, on connections of its own. It sees the state of the cache at the time when
+/// ``CacheQueries`` created it.
 ///
-/// Made on the loop, used from any thread, once. Its answer is that of ``CacheQueries/run(_:usePreviousResults:)`` on the loop
-/// at that moment.
+/// It is created on the loop, and used once, from any thread. Its answer equals that of ``CacheQueries/run(_:usePreviousResults:)`` on the
+/// loop at that moment.
 package final class BackgroundQuery: Sendable {
   package struct Answer: Sendable {
     /// In the order of the query, with its limit applied.
@@ -82,7 +82,7 @@ package final class BackgroundQuery: Sendable {
     return try answer(of: findings.inOrder(count: steps.count))
   }
 
-  /// Makes a run fail that is under way or still to come. Returns at once.
+  /// Makes the present run fail, and every later one. Returns at once.
   package func cancel() {
     for (_, snapshot) in steps { snapshot.interrupt() }
   }
@@ -141,7 +141,7 @@ package final class BackgroundQuery: Sendable {
     return Answer(documents: documents, confirmedKeys: confirmedKeys, totals: totals, execution: execution)
   }
 
-  /// Gathers what several threads find.
+  /// Gathers the findings of several threads.
   private final class Findings: Sendable {
     private struct State {
       var findings: [Int: Finding] = [:]

@@ -2,10 +2,9 @@ package import HearthModel
 package import HearthPlan
 package import HearthStore
 
-/// One look at the cache outside the loop of a client, on the state that it had when the reading was made by its
-/// ``LocalStore``.
+/// One reading of the cache outside the loop of a client. It sees the state of the cache at the time when ``LocalStore`` created it.
 ///
-/// Made on the loop, used from any thread, once.
+/// It is created on the loop, and used once, from any thread.
 package final class BackgroundReading<Answer: Sendable>: Sendable {
   private let snapshot: PinnedSnapshot
   private let body: @Sendable (Database) throws -> Answer
@@ -20,7 +19,7 @@ package final class BackgroundReading<Answer: Sendable>: Sendable {
   /// - Throws: `StoreError`: `unavailable` after ``close()``; `CacheError`.
   package func run() throws -> Answer { try snapshot.read(body) }
 
-  /// Makes a reading fail that is under way or still to come, and returns when its connection is closed.
+  /// Makes the present reading fail, and every later one. Returns when the connection is closed.
   package func close() {
     snapshot.interrupt()
     snapshot.close()

@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// Which queries leave the loop.
+/// The limits above which a query leaves the loop.
 package struct BackgroundQueryLimits: Sendable {
   /// A query that touches no more stored documents than this runs on the loop: it takes a few milliseconds, and leaving would
   /// take about half of one.
@@ -22,10 +22,10 @@ extension CacheQueries {
   /// Takes a query that is expected to touch many documents away from the loop, on the state that the cache has now.
   ///
   /// - Parameters:
-  ///   - aggregations: what to compute of the result instead of giving its documents.
+  ///   - aggregations: the aggregations to compute instead of returning the documents.
   ///   - wantsConfirmedKeys: the answer is to have the keys that the backend has confirmed for the target, and to start from
   ///     them, as ``run(_:usePreviousResults:)`` has; without it the answer is that of ``read(_:)``.
-  ///   - connections: how many connections may be opened.
+  ///   - connections: the maximum number of connections to open.
   /// - Returns: nil when the query should run on the loop: it is expected to be quick, the cache is in memory, or no
   ///   connection may be opened.
   /// - Throws: `StoreError`, `CacheError` when the cache cannot be read or no connection can be made.

@@ -1,24 +1,24 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The removal of chosen documents from a cache in use, in short steps between which anything else may happen.
+/// The removal of chosen documents from a cache in use, in short steps. Other work may run between two steps.
 ///
 /// | step | does | then |
 /// |---|---|---|
 /// | targets | for the whole cache: deletes the rows of all targets that are not in use | documents |
 /// | documents | deletes documents, bounded in number and bytes | keys |
-/// | keys | takes the other documents of removed targets away from them, a few hundred at most | vacuum, or rewriting |
-/// | vacuum | gives free pages back | end |
-/// | rewriting | writes the file anew, in one transaction | erasing |
+/// | keys | deletes the remaining keys of removed targets, a few hundred at most | vacuum, or rewriting |
+/// | vacuum | returns free pages to the file system | end |
+/// | rewriting | rewrites the file in one transaction | erasing |
 /// | erasing | empties the log | end |
 ///
-/// Every step is one transaction and holds by itself, and each reads anew what is pending and in use, so any client of a shared cache may
-/// do it, and the process may end between two steps:
-/// * Before a document goes, the row of each target that holds it goes, and with it its resume token and the version from which its
-///   result could be completed. A later listen begins from nothing.
-/// * A document stays if some user has a pending write for it, and if a listener of some client shows it. Then no target in
-///   use loses a document, and what its owner knows of it in memory stays right.
-/// * What has been loaded from bundles is forgotten, so that they can be loaded again.
+/// Every step is one transaction and leaves a consistent state. Each step checks again what is pending and in use, so any client of a
+/// shared cache may do it, and the process may end between two steps:
+/// * Before a document is removed, the row of each target that holds it is removed, with the resume token and the version from which the
+///   result could be completed. A later listen starts without a token.
+/// * A document stays if some user has a pending write for it, or if a listener of some client shows it. So no target in use loses a
+///   document, and its owner's knowledge in memory stays right.
+/// * The record of loaded bundles is deleted, so that they can be loaded again.
 package struct ClearingRun: Equatable, Sendable {
   private enum Phase: Equatable, Sendable {
     case removingTargets(after: TargetTable.Position)
@@ -62,7 +62,7 @@ package struct ClearingRun: Equatable, Sendable {
 
   package var isFinished: Bool { phase == .finished }
 
-  /// True if what is left to do is to empty the log, which has to wait while another connection reads.
+  /// True if only the log is left to empty, which must wait while another connection reads.
   package var awaitsReaders: Bool { phase == .erasing }
 
   /// Does the next step. When it throws, the run is as it was before.

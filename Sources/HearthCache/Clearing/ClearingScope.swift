@@ -39,8 +39,7 @@ package struct ClearingScope: Equatable, Sendable {
     ClearingScope(collections: [.group(id, under: ResourcePath())])
   }
 
-  /// The documents in the cache that match a query. For one with a limit its result has to be found before, as
-  /// ``documents(_:)``.
+  /// The documents in the cache that match a query. The result of a query with a limit must be found before, as ``documents(_:)``.
   package static func query(_ query: Query) -> ClearingScope {
     if let key = query.documentKey { return ClearingScope(keys: [key]) }
     return ClearingScope(collections: [CollectionScope(of: query)], query: query)

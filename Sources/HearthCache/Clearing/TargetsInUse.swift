@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The targets that listeners of all clients use, in one transaction.
 ///
-/// What this client's listeners show its views say. Of the others only the queries are known: a document that matches one, and that no
-/// user has a pending write for, may be shown. With a limit that is more than is shown.
+/// The views of this client know what its listeners show. Only the queries of the other clients are known: a document that matches one, and
+/// that has no pending write, may be shown. For a query with a limit this includes documents that are not shown.
 struct TargetsInUse {
   private var own: Set<TargetID>
   private var others: [TargetID: Query] = [:]
@@ -55,7 +55,7 @@ extension CacheTransactions {
     try tell(ofDocuments: [key])
   }
 
-  /// Writes the file anew, without anything that was deleted.
+  /// Rewrites the file, without anything that was deleted.
   func rewriteFile() throws {
     // So that tests can make it fail like every other step.
     try run("Rewrite cache") {}

@@ -1,6 +1,6 @@
-/// What the operating system knows of the clients that share a cache: which of them live, and which one holds the lease.
+/// The locks by which the operating system knows the clients that share a cache: which of them live, and which one holds the lease.
 ///
-/// A lock ends with its holder, however that ends. No clock decides anything.
+/// A lock ends with its holder, whatever ends the holder. No clock decides anything.
 package protocol ClientLocks: AnyObject {
   /// The name of this client. No other client of the cache ever has it.
   var name: String { get }

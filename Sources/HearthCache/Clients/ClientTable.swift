@@ -6,7 +6,7 @@ package typealias ClientID = Int64
 
 /// The clients that share a cache, the targets that they use, and the lease.
 struct ClientTable {
-  /// The one row about all of them.
+  /// The one row about all clients.
   struct Sharing: Equatable {
     /// Rises with each holder of the lease.
     var leaseNumber: Int64
@@ -188,7 +188,7 @@ struct ClientTable {
 
   // MARK: Targets
 
-  /// - Parameter isWatched: True if the backend is to be asked for it; it then stays so until it is set.
+  /// - Parameter isWatched: True if the target is watched at the backend. It stays watched until the value is set again.
   func use(_ target: TargetID, by client: ClientID, isWatched: Bool) throws {
     assert(database.isInWriteTransaction, "a client changes outside of a write transaction")
     try database.update(

@@ -33,7 +33,7 @@ package struct News {
   /// True if the lease has another holder, or its holder another online state.
   package var concernsLease = false
   package var concernsIndexes = false
-  /// True if notices are missing: everything that is shown has to be read anew.
+  /// True if notices are missing: everything that is shown must be read again.
   package var isIncomplete = false
   /// True if the holder of the lease has written something.
   package var isFromPrimary = false
@@ -41,7 +41,7 @@ package struct News {
   package var isQuestion = false
   /// True if more is known of writes in the outbox, or of refused ones.
   package var concernsOutbox = false
-  /// True if what waits is to be sent without a pause.
+  /// True if the pending writes should be retried without a pause.
   package var asksForRetry = false
   /// True if the cache is about to be deleted.
   package var mustEnd = false

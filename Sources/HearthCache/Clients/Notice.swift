@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// A change that one client makes and that others must hear of.
+/// A change by one client that is reported to the others.
 enum Notice {
   /// The local view of a document has changed: for one user, or for all.
   case document(DocumentKey, user: MutationQueue.UserRow?)
@@ -20,7 +20,7 @@ enum Notice {
   case clients
   /// The online state of the holder of the lease, or the holder, has changed.
   case lease
-  /// There are other indexes, which are to be filled.
+  /// The set of indexes has changed, and the new ones must be filled.
   case indexes
   /// Damaged rows were repaired: targets in use may have lost documents.
   case repaired
@@ -32,7 +32,7 @@ enum Notice {
   case signOfLife
   /// More is known of writes: an attempt has failed, or the list of refused batches has changed.
   case outbox
-  /// The holder of the lease is to try at once to send what waits.
+  /// Tells the holder of the lease to try at once to send the waiting writes.
   case retryNow
 
   /// The numbers are part of the format.
@@ -55,7 +55,7 @@ enum Notice {
   }
 }
 
-/// The notices of a cache, numbered in the order of the transactions that made them.
+/// The notices of a cache, numbered in the order of their transactions.
 struct NoticeTable {
   let database: Database
 

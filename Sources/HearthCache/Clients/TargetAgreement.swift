@@ -1,4 +1,4 @@
-/// The agreement between the backend and the view of a target at the holder of the lease, as far as it concerns all users of the cache.
+/// The agreement between the backend and the view of a target at the holder of the lease, as far as it is valid for all users of the cache.
 package enum TargetAgreement: Int, Comparable, Sendable {
   /// The backend has not sent everything, or the view has documents that are still to be looked up.
   case open

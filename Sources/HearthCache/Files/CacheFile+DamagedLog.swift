@@ -42,7 +42,7 @@ extension CacheFile {
     try log.copyDatabase(to: copy, .withoutUnfinished)
     let complete = SalvagedOutbox(reading: copy, databaseID: databaseID)
     if complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) { return nil }
-    // Another client may have opened the folder, emptied the log and written it anew while it was copied.
+    // Another client may have opened the folder, emptied the log and rewritten it during the copy.
     return files.unreadLog == nil ? nil : log.reason
   }
 

@@ -2,8 +2,8 @@ internal import Foundation
 package import HearthModel
 package import HearthStore
 
-/// A cache folder that is open: its database, and the right to use it. Keep it as long as the database is used; when the
-/// last reference goes, it closes.
+/// An open cache folder: its database, and the right to use it. Keep it as long as the database is used; it closes when the last reference
+/// is released.
 package final class OpenedCache {
   package let database: Database
   /// The recovery that opening the folder needed; nil when the file was in order or new.
@@ -27,10 +27,10 @@ package final class OpenedCache {
     log = FileIdentity(path: files.log)
   }
 
-  /// The reason why what is written now would be lost, or go past other clients: somebody has deleted or replaced the files. Nil if they are
-  /// as they were.
+  /// The reason why a write would now be lost, or hidden from other clients: another program has deleted or replaced the files. Nil if they
+  /// are unchanged.
   ///
-  /// A lock file that is the only one missing is made anew.
+  /// A lock file that is the only one missing is created again.
   package var lostFiles: String? {
     guard lock.isHeld else { return nil }
     if let replacedFile { return "\"\(replacedFile)\" was deleted or replaced while it was in use" }
@@ -54,8 +54,8 @@ package final class OpenedCache {
     return log == present ? nil : files.log
   }
 
-  /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close
-  /// the file when they see the mark.
+  /// Leaves a mark next to the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close the
+  /// file when they see the mark.
   package func markDamaged(_ reason: String) throws {
     // The file in its place is another one.
     guard main == FileIdentity(path: files.main) else { return }
@@ -72,7 +72,7 @@ package final class OpenedCache {
   /// The damage that another client has found in the file; nil if there is none.
   package var markedDamage: String? { files.markedDamage }
 
-  /// True while somebody wants the folder for itself.
+  /// True while another process wants the folder for itself.
   package var isWantedByOther: Bool { EndRequest.isOpen(in: files.folder) }
 
   /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
@@ -99,13 +99,13 @@ package final class OpenedCache {
     return true
   }
 
-  /// True if a folder that was given back, and that another opener has for itself now, is as it was left. That opener may be recovering a damaged
+  /// True if a folder that was released, and that another opener has for itself now, is as it was left. That opener may be recovering a damaged
   /// file, after which this one can go on.
   package var isFolderUnchanged: Bool { lock.isUnchanged }
 
-  /// Closes the database, then gives the folder back.
+  /// Closes the database, then releases the folder.
   ///
-  /// The log stays if it is not the one that the database was opened with, and beside other clients (``CacheFiles/close(_:besides:)``).
+  /// The log stays if it is not the one that the database was opened with, and while other clients live (``CacheFiles/close(_:besides:)``).
   package func close() {
     if database.isOpen {
       if replacedFile != nil { database.keepLogAtClose() } else { checkpointBeforeClose() }
@@ -115,7 +115,7 @@ package final class OpenedCache {
     lock.release()
   }
 
-  /// The last client moves the log. If a sync fails then, pages of the log may be missing on the disk, and the next opening must not write behind
+  /// The last client checkpoints the log. If a sync fails then, pages of the log may be missing on the disk, and the next opening must not write behind
   /// them.
   private func checkpointBeforeClose() {
     guard files.markedDamage == nil, !ClientFiles.anyIsAlive(in: files.folder, besides: client?.name),
@@ -323,7 +323,7 @@ package enum CacheFile {
     do {
       return try openChecked(files, options, emptiesLog: emptiesLog)
     } catch is OutdatedTables {
-      // Whoever has the folder alone has nobody to ask, and a notice would count as a change of the database.
+      // A client that has the folder alone has no other client to ask, and a notice would count as a change of the database.
       if lock.isShared { options.endRequest?.ask(clientsOf: files.folder) }
       try lock.exclusively {
         let database = try Database(.file(path: files.main), options: options.database)
@@ -342,7 +342,7 @@ package enum CacheFile {
     var options = Database.Options()
     options.isReadOnly = true
     options.toleratesDamage = true
-    // So that no files are made beside it.
+    // So that no files are created next to it.
     options.isImmutable = !files.hasLog
     let database = try? Database(.file(path: files.main), options: options)
     defer { database?.close() }
@@ -356,7 +356,7 @@ package enum CacheFile {
     let database = try Database(.file(path: files.main), options: options.database)
     do {
       try CacheSchema.checkVersions(in: database)
-      // Before the tables are migrated, too: SQLite moves the log into the file when this connection is closed, and then nothing shows the gap.
+      // Also before the tables are migrated: SQLite runs a checkpoint when this connection is closed, and then nothing shows the gap.
       if emptiesLog { try emptyLog(of: database, files) }
       if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)
@@ -392,7 +392,7 @@ package enum CacheFile {
       let grafted = try readOutbox(of: source, files, databaseID: databaseID, as: layout)
       if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
     }
-    // Of a file with other tables, none fits.
+    // No layout fits a file with other tables.
     if let best, best.foundCount >= outbox.foundCount { return best }
     return outbox
   }
@@ -400,7 +400,7 @@ package enum CacheFile {
   /// The order of the tables in a file.
   private enum Layout: CaseIterable {
     case asMade
-    /// Written anew by ``Database/rewrite()``, as a shared cache or as one that is not shared.
+    /// Rewritten by ``Database/rewrite()``, as a shared cache or as one that is not shared.
     case rewrittenShared, rewrittenAlone
   }
 

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthStore
 
-/// The files of a cache folder, and how a damaged database is replaced so that an interruption loses nothing.
+/// The files of a cache folder. It replaces a damaged database in a way that loses nothing if it is interrupted.
 struct CacheFiles {
   let folder: String
 
@@ -20,7 +20,7 @@ struct CacheFiles {
   /// There as long as a recovery is due, because damage was found while the database was in use.
   var marker: String { main + ".damaged" }
 
-  /// The suffixes of the files that SQLite keeps beside a database.
+  /// The suffixes of the files that SQLite keeps next to a database.
   private static let companions = ["-wal", "-shm", "-journal"]
 
   /// The damage that was found when the database was last open; nil if there was none.
@@ -56,7 +56,7 @@ struct CacheFiles {
 
   /// Closes a connection to the database.
   ///
-  /// Beside living clients the log stays as it is, whatever SQLite thinks of their locks (see ``OpenedCache/lostFiles``).
+  /// While other clients live the log stays as it is, even if SQLite takes their locks for free (see ``OpenedCache/lostFiles``).
   ///
   /// - Parameter name: The client whose connection this is.
   func close(_ database: Database, besides name: String? = nil) {

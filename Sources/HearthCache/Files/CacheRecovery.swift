@@ -1,4 +1,4 @@
-/// A damaged file was set aside, and this became of it.
+/// The result of setting a damaged file aside.
 package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   /// The reason why the file could not be used.
   package var reason: String
@@ -42,13 +42,13 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
       text += "; kept and not sent, as unreadable, of an unknown user or perhaps answered: \(setAsideBatchCount)"
     }
     if lostBatchCount > 0 { text += "; lost: \(lostBatchCount)" }
-    if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }
+    if !isOutboxComplete { text += "; a part of the outbox could not be searched, so more may be lost" }
     text += "."
     if savedRejectedBatchCount + setAsideRejectedBatchCount + lostRejectedBatchCount > 0 || !areRejectedComplete {
       text += " Refused writes saved: \(savedRejectedBatchCount) batches"
       if setAsideRejectedBatchCount > 0 { text += "; kept, but unreadable: \(setAsideRejectedBatchCount)" }
       if lostRejectedBatchCount > 0 { text += "; lost: \(lostRejectedBatchCount)" }
-      if !areRejectedComplete { text += "; not all could be looked for, more may be lost" }
+      if !areRejectedComplete { text += "; a part of them could not be searched, so more may be lost" }
       text += "."
     }
     if setAsideBatchCount + setAsideRejectedBatchCount > 0 {

@@ -2,7 +2,7 @@ internal import HearthStore
 
 /// Finds out whether the database of a cache has changed since this was made, by this process or by another one.
 ///
-/// A transaction that was rolled back is no change. Where that cannot be told, the answer is that it has.
+/// A transaction that was rolled back is not a change. In doubt, the database counts as changed.
 struct ChangeCheck {
   private let path: String
   private let main: FileIdentity

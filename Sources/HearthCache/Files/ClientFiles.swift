@@ -7,9 +7,9 @@ package import HearthStore
 /// | file | is |
 /// |---|---|
 /// | `cache.client-<name>` | locked as long as the client lives |
-/// | `cache.wake-<name>` | watched by this client: whoever touches it says that there is news |
+/// | `cache.wake-<name>` | watched by this client: another client touches it to say that there is news |
 /// | `cache.lease` | locked by the holder of the lease, which alone has it open for writing. The others watch for the moment when it is closed |
-/// | `cache.end-request` | locked while somebody wants the folder for itself (`EndRequest`) |
+/// | `cache.end-request` | locked while a process wants the folder for itself (`EndRequest`) |
 ///
 /// Where files cannot be watched, clients look for news at intervals only.
 package final class ClientFiles: ClientLocks {
@@ -122,8 +122,8 @@ package final class ClientFiles: ClientLocks {
     watchWakeUps()
   }
 
-  /// Makes the files of this client anew that somebody has deleted. Without the first one the others take this client for dead, without the
-  /// second one they cannot wake it, and without that of the lease they take it from this client.
+  /// Creates the deleted files of this client again. Without the first file the others take this client for dead. Without the second they
+  /// cannot wake it. Without the file of the lease they take the lease from this client.
   ///
   /// - Returns: True if there is another watcher to listen to.
   package func makeMissing() throws(StoreError) -> Bool {
@@ -193,8 +193,8 @@ package final class ClientFiles: ClientLocks {
 
   package func stopWatchingLease() { watcher?.stopWatchingReleases() }
 
-  /// Returns true if nobody holds the lease of a folder a moment after its file was closed: the system may report that before it frees the
-  /// lock. False if that was the file of somebody who has only tried to get the lease.
+  /// Returns true if no client holds the lease of a folder a moment after its file was closed: the system may report the close before it
+  /// frees the lock. False if the file was closed by a client that only tried to get the lease.
   package static func leaseBecomesFree(in folder: String, pause: () -> Void) -> Bool {
     for _ in 0..<releaseAttempts {
       if !LockFile.isLocked(path: leasePath(folder)) { return true }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import HearthStore
 internal import Synchronization
 
-/// A request to all clients of a cache folder to give it back, because the cache is about to be deleted, taken over or migrated.
+/// A request to all clients of a cache folder to release it, because the cache is about to be deleted, taken over or migrated.
 ///
-/// A notice tells them of it (``Notice/end``). They give the folder back for as long as the file `cache.end-request` is locked. If nobody
-/// had the folder for itself then, they continue; otherwise they end. So a request that cannot be fulfilled, because one process is
-/// stopped, ends nobody, and a process that reads the notice later does not heed it.
+/// A notice reports it to them (``Notice/end``). They release the folder as long as the file `cache.end-request` is locked. If no process
+/// had the folder for itself in that time, they continue; otherwise they end. So a request that fails because one process is stopped ends
+/// no client, and a process that reads the notice later ignores it.
 package final class EndRequest: Sendable {
   private struct State {
     var isMade = false
@@ -25,7 +25,7 @@ package final class EndRequest: Sendable {
   /// True from the time when clients were asked until ``withdraw()``.
   package var isMade: Bool { state.withLock { $0.isMade } }
 
-  /// Returns true while somebody wants the folder.
+  /// Returns true while a process wants the folder.
   static func isOpen(in folder: String) -> Bool { LockFile.isLocked(path: path(folder)) }
 
   /// Asks the clients that have the folder now. Returns at once.
@@ -38,7 +38,8 @@ package final class EndRequest: Sendable {
       // If another one asks as well, its lock does.
       $0 = State(isMade: true, path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
     }
-    // Whoever is about to open the folder may find its log damaged, and saves what is behind the damage. Until then nobody else may write.
+    // The process that is about to open the folder may find its log damaged, and saves what follows the damage. Until then no other process
+    // may write.
     guard ClientFiles.anyIsAlive(in: folder) else { return }
     // A process that is stopped in a transaction must not hold up the caller, and no file must appear.
     var options = Database.Options(busyTimeout: .milliseconds(100))

@@ -4,9 +4,9 @@ internal import Foundation
   internal import Darwin
 #endif
 
-/// Tells file systems of one kernel from those whose files other machines may have open: of a network, and folders that a virtual machine or
-/// a container shares with its host. Processes on both sides cannot share a write-ahead log: its index is memory that they would have to have
-/// in common (https://www.sqlite.org/wal.html).
+/// Distinguishes file systems of one kernel from those whose files other machines may have open: network file systems, and folders that a
+/// virtual machine or a container shares with its host. Processes on both sides cannot share a write-ahead log, because its index is shared
+/// memory (https://www.sqlite.org/wal.html).
 enum FileSystemKind {
   /// Returns the kind of the file system that a folder lies on if other machines may have its files open; nil for one of this kernel, or if
   /// that is not known.

@@ -2,9 +2,9 @@ internal import HearthStore
 
 /// The right to use a cache folder, alone or together with others: a ``LockFile`` "cache.lock" in the folder.
 ///
-/// The file holds a number that each holder raises that has the folder for itself. So a holder that gave the folder back for a while
-/// knows afterwards whether such a one had it in between. A holder that has changed nothing, because it failed before, writes the former
-/// number back: the others lose nothing by it.
+/// The file holds a number. Each holder that has the folder for itself increments it. So a holder that released the folder for a while can
+/// tell whether such a holder had it in between. A holder that failed before it changed anything writes the former number back, so the
+/// others continue.
 final class FolderLock {
   private let folder: String
   private let mode: LockFile.Mode
@@ -15,7 +15,7 @@ final class FolderLock {
   /// There as long as the number may be written back.
   private var trial: Trial?
 
-  /// The time in which a holder that has the folder for itself may turn out to change nothing.
+  /// The period in which a holder that has the folder for itself has not changed anything yet.
   private struct Trial {
     var formerNumber: Int
     var check: ChangeCheck
@@ -36,8 +36,8 @@ final class FolderLock {
   ///
   /// - Parameter replacesFile: True if the database is left as it is or replaced by a new file, which holders that gave the folder back notice by
   ///   themselves. Then the number stays as it is.
-  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too. The errors of `body`, after which this one is
-  ///   to give the folder back.
+  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too. The errors of `body`; after one of these, the
+  ///   caller gives the folder back.
   func exclusively<T>(replacesFile: Bool = false, _ body: () throws -> T) throws -> T {
     guard mode == .shared else { return try body() }
     guard let file, file.change(to: .exclusive) else { throw Self.inUse(folder) }

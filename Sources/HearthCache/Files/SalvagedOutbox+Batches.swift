@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// Pending batches: those of the queue, and those that were set aside before.
+/// The pending batches of the queue, and batches that were set aside before.
 extension SalvagedOutbox {
   /// Numbers that no use of a cache can have given to a batch are damage, and nothing is counted from them.
   static func isBatchID(_ number: Int64) -> Bool { number > 0 && number < CountedNumber.limit }
@@ -85,7 +85,7 @@ extension SalvagedOutbox {
     }
   }
 
-  /// Takes pending batches that could not be read from an older state of the file: their rows lay elsewhere before the page was made that is lost.
+  /// Takes pending batches that could not be read from an older state of the file: their rows lay elsewhere before the lost page was made.
   mutating func takeLost(from older: SalvagedOutbox) {
     for entry in older.batches {
       let batchID = entry.batch.batchID
@@ -101,7 +101,7 @@ extension SalvagedOutbox {
 
   // MARK: - Batches that were set aside before
 
-  /// Those that can be read by now go back into the queue of their user, as at each start. One without a user is never sent.
+  /// Puts batches that can be read by now back into the queue of their user, as at each start. A batch without a user is never sent.
   mutating func readSetAside(_ database: Database) {
     let select = "SELECT batch_id, user_id, \(Self.bytes), reason FROM cache_unreadable_batches"
     let isWhole = scanAround(database, select) { outbox, row in

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outcomes of writes with a receipt. Without them an application would take a committed write for one that was never made.
+/// The outcomes of writes with a receipt. Without them a committed write would look to an application as if it had never been made.
 extension SalvagedOutbox {
   /// A row of the outcomes that can be read.
   struct OutcomeRow {

@@ -3,8 +3,9 @@ internal import HearthStore
 
 /// The owners of batches.
 ///
-/// Three places say whose a batch is: its row, the index of the queue and the list of documents. Two say which user has a number: the table of users
-/// and its index. Where one of them is damaged, the others decide; where nothing decides, a batch has no owner and is not sent.
+/// Three places name the owner of a batch: its row, the index of the queue and the list of documents. Two places name the user with a
+/// number: the table of users and its index. If one of them is damaged, the others decide. If none decides, the batch has no owner and is
+/// not sent.
 extension SalvagedOutbox {
   typealias UserRow = MutationQueue.UserRow
 
@@ -62,15 +63,15 @@ extension SalvagedOutbox {
     var key: [UInt8]
   }
 
-  /// From the table and from its index, each of which has all that is wanted.
+  /// Reads the users from the table and from its index. Either has all of them.
   mutating func readUsers(_ database: Database, _ path: String) {
     let (table, isTableWhole) = users(in: database, "NOT INDEXED")
     let (index, isIndexWhole) = users(in: database, "INDEXED BY sqlite_autoindex_cache_users_1")
     areUsersComplete = isTableWhole && isIndexWhole && table == index
-    // What both say is right, so what contradicts it is not.
+    // An entry that both have is right, so one that contradicts it is wrong.
     enter(table.intersection(index))
     enter(table.symmetricDifference(index))
-    // If both are damaged, from the pages, but for the numbers of which they say different things. A row with a sound key is never deleted.
+    // If both are damaged, the pages are read, except for numbers on which they disagree. A row with a sound key is never deleted.
     let kept = usersOfKeptRows(database)
     let missing = witnesses.values.reduce(into: kept) { $0.formUnion($1.users) }
       .subtracting(table.union(index).map(\.number))

@@ -37,8 +37,8 @@ extension SalvagedOutbox {
     }
   }
 
-  /// Only for documents with a pending batch. Where the oldest one was lost, the next one counts as made for what that one was: if the backend
-  /// has carried it out, the two are compared.
+  /// Only for documents with a pending batch. If the oldest batch was lost, the next one takes over its base. If the backend has carried
+  /// out the lost batch, the rule compares the two.
   private func saveBases(
     to database: Database, _ queue: MutationQueue, _ keysByUser: [MutationQueue.UserRow: Set<DocumentKey>]
   ) throws {

@@ -4,20 +4,20 @@ internal import HearthWire
 
 /// The pending writes that can still be read in a damaged cache file.
 ///
-/// Damage hits pages, and a table can be unreadable in the middle while the rest is in order. So the queue is read from its
-/// beginning, where that breaks off from its end, and what lies between is looked up by every number that an index or the
-/// list of documents still names. Where the pages that lead to the batches are damaged, the pages that hold them are read
-/// directly; then only batches count that an index names, because a page may also hold what was answered long ago.
+/// Damage hits pages, so a table can be unreadable in the middle while the rest is intact. The queue is read from its beginning. Where that
+/// breaks off, it is read backward from its end, and the batches in between are looked up by every number that an index or the list of
+/// documents still names. If interior pages of the table are damaged, the leaf pages are read directly. Then only batches that an index
+/// names count, because a page may also hold batches that were answered long ago.
 ///
-/// The same is true of the whole table, where a write of one of its pages was lost. So a batch that has an outcome, or that was refused, is not
-/// pending any more, and one that neither the index nor the list of documents names, although both can be read as a whole, is set aside.
+/// Even a readable table may hold answered batches, if the write of one of its pages was lost. So a batch with an outcome or a refusal does
+/// not count as pending. A batch that neither the index nor the list of documents names is set aside if both can be read completely.
 struct SalvagedOutbox {
   struct Entry: Equatable {
     var userKey: String
     var batch: MutationBatch
   }
 
-  /// A batch that is kept and not sent: it is not what this release writes, or it is not known whose it is.
+  /// A batch that is kept and not sent: it does not have the form that this release writes, or its owner is unknown.
   struct SetAsideEntry {
     var batchID: BatchID
     /// Nil if the user is not known.
@@ -26,7 +26,7 @@ struct SalvagedOutbox {
     var reason: String
   }
 
-  /// A row of the refused batches that can be read. Nothing in it is sent, so that it is taken as it is.
+  /// A readable row of the refused batches. Nothing in it is sent, so it is taken unchanged.
   struct RejectedRow {
     var batchID: BatchID
     /// Nil if the user is not known.
@@ -61,7 +61,7 @@ struct SalvagedOutbox {
   var rejectedIdentities: Set<BatchIdentity> = []
   /// By their numbers in the table.
   var outcomes: [Int64: OutcomeRow] = [:]
-  /// What the oldest batches of documents were made for, by the row of their user.
+  /// The base documents of the oldest batches, by the row of their user.
   var bases: [UserRow: [DocumentKey: BaseDocument]] = [:]
   /// True if the file still says where the outbox lies.
   private(set) var hasTables = true
@@ -105,9 +105,9 @@ struct SalvagedOutbox {
   /// The number of rows that only the tables of an outbox can have.
   var foundCount: Int { batches.count + rejected.count + setAsideRowCount }
 
-  /// Reads what can be read. The file is not changed.
+  /// Reads everything that is readable. The file is not changed.
   ///
-  /// - Parameter isImmutable: True for a file without a log that nobody writes; then no files are made beside it either.
+  /// - Parameter isImmutable: True for a file without a log that no process writes; then no files are created next to it either.
   init(reading path: String, databaseID: DatabaseID, isImmutable: Bool = false) {
     self.databaseID = databaseID
     var options = Database.Options()
@@ -158,7 +158,7 @@ struct SalvagedOutbox {
     return highest.map(CountedNumber.counters.contains) ?? false
   }
 
-  /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
+  /// From the beginning of the table, and if that breaks off, from its end. The condition that a batch was sent under is in its own row.
   private mutating func readBases(_ database: Database) {
     for order in ["ASC", "DESC"] {
       let isWhole = scan(database, "\(BaseDocumentTable.select) ORDER BY hash \(order)") { outbox, row in

@@ -1,4 +1,4 @@
-/// The limits of one run of least-recently-used garbage collection, by default those of firebase-ios-sdk lru_garbage_collector.h.
+/// The limits of one run of least-recently-used garbage collection. The defaults are those of firebase-ios-sdk lru_garbage_collector.h.
 package struct GarbageCollectionParameters: Equatable, Sendable {
   /// Nothing is removed while the cache is smaller than this.
   package var thresholdBytes: Int64
@@ -36,6 +36,6 @@ package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvert
   package var description: String {
     let removed = "\(removedTargetCount) targets and \(removedDocumentCount) documents"
     return "Garbage collection removed \(removed) in \(stepCount) steps: the cache went from \(cacheBytesBefore) to "
-      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were given back."
+      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were returned to the file system."
   }
 }

@@ -1,31 +1,32 @@
 package import HearthModel
 internal import HearthStore
 
-/// One run of least-recently-used garbage collection, in short steps between which anything else may happen.
+/// One run of least-recently-used garbage collection, in short steps. Other work may run between two steps.
 ///
 /// The rule (firebase-ios-sdk lru_garbage_collector.cc): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
-/// bound on the scale of sequence numbers. First go the targets without a listener that were last used up to the
-/// bound and are not pinned, then the documents up to it that no target holds, no user has pending writes for, no view shows and no
-/// pinned query shows. Unlike there, a cache that is larger than its threshold always becomes smaller if anything in it may go:
+/// bound on the scale of sequence numbers. First the run removes the targets that were last used up to the bound, have no listener and are
+/// not pinned. Then it removes the documents up to the bound that no target holds, that have no pending writes, and that no view and no
+/// pinned query shows. Unlike in the official SDK, a cache that is larger than its threshold always becomes smaller if anything in it can
+/// be removed:
 ///
-/// * What has to stay does not use up the share of the rest: targets in use or pinned and documents with pending writes do not count, and a
-///   run that finds only documents that have to stay goes on behind them.
-/// * A tenth of fewer than ten is one of them, and then the next one, until the cache is smaller than the threshold.
+/// * Entries that must stay do not use up the share: targets that are in use or pinned, and documents with pending writes, do not count,
+///   and a run that finds only documents that must stay continues after them.
+/// * With fewer than ten entries, one is removed, and then the next one, until the cache is smaller than the threshold.
 ///
 /// | step | does | then |
 /// |---|---|---|
-/// | finishing | ends the removal of targets that an earlier run was cut off in | measuring |
+/// | finishing | completes the removal of targets that an interrupted run has left | measuring |
 /// | measuring | compares the size with the threshold, finds the bound | targets, vacuum or end |
 /// | targets | deletes rows of targets, a few hundred at most | keys |
-/// | keys | deletes what those targets held, and notes what is unneeded by that | documents |
+/// | keys | deletes the keys of those targets, and notes documents that become unneeded | documents |
 /// | documents | deletes documents, bounded in number and bytes | vacuum, or measuring again |
 /// | vacuum | moves pages from the end of the file into free ones, and cuts the file | end |
 ///
-/// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
-/// its documents, and each step asks again what is listened to, pending and shown. So the process may end, and a target or
-/// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
-/// except the targets that are listened to, once in a run the documents that only views or pinned queries need, and the results of pinned
-/// queries with a limit. Those are read once as well, and a step reads no more of them than it may remove.
+/// Every step is one transaction and leaves a consistent state: a target's row, with its resume token, is removed before the first of its
+/// documents, and each step checks again what is listened to, pending and shown. So the process may end, and a target or a document may
+/// come into use, between any two steps. The cost of a step is proportional to what it removes. It does not look at entries that stay, with
+/// these exceptions: the targets with listeners; once in a run the documents that only views or pinned queries need; and the results of
+/// pinned queries with a limit. Those results are also read once, and a step reads no more of them than it may remove.
 package struct GarbageCollectionRun {
   private enum Phase {
     case finishing
@@ -47,7 +48,7 @@ package struct GarbageCollectionRun {
     var pages = 128
   }
 
-  /// One comparison of the size with the threshold, and what is removed for it.
+  /// One comparison of the size with the threshold, and the removals that follow from it.
   private struct Pass {
     /// The sequence number up to which it removes; -1 for nothing.
     var bound: Int64 = -1
@@ -202,7 +203,7 @@ package struct GarbageCollectionRun {
     assert(!cache.isEager, "a cache that collects at once keeps no marks of use")
     let (last, count, sparedCount, edgesAfter) = try cache.run("Collect garbage", needsLease: true) {
       () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
-      // What clients show that have just come or have other targets is not known before the news are taken.
+      // Before the news are taken, it is not known what clients show if they have just come or have other targets.
       guard !cache.sharing.hasNewsOfClients else { return (position, 0, 0, edges) }
       var kept = try KeptDocuments(
         in: cache.tables, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes)
@@ -212,7 +213,7 @@ package struct GarbageCollectionRun {
       var bytes = 0
       for (key, next) in try cache.tables.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         guard let isKept = try isShown(key) ? true : kept.contains(key) else {
-          // The next step goes on with this document, and with the result that has to be read for it.
+          // The next step goes on with this document, and reads the result that it needs for it.
           return (last ?? position, count, sparedCount, kept.edges)
         }
         last = next

@@ -2,7 +2,7 @@ internal import Foundation
 package import HearthModel
 internal import HearthStore
 
-/// The result of a look at every page and every row of a cache.
+/// The result of checking every page and every row of a cache.
 package struct CacheCheckReport: Equatable, Sendable {
   /// Damage, in words; empty for a cache in order. At most a hundred.
   package var problems: [String] = []
@@ -14,7 +14,7 @@ package struct CacheCheckReport: Equatable, Sendable {
   package var savedRejectedBatchCount = 0
   /// Refused writes that a recovery would keep without being able to list them, or not find.
   package var unreadableRejectedBatchCount = 0
-  /// False if refused writes may be kept that could not be read.
+  /// False if there may be refused writes that could not be read.
   package var isRejectedComplete = true
   /// Batches that a recovery would keep for a release that can read them, or not find.
   package var unreadableBatchCount = 0
@@ -40,7 +40,7 @@ package struct CacheCheckReport: Equatable, Sendable {
   }
 }
 
-/// Looks for damage in a cache, and for what a recovery would save. Changes nothing.
+/// Checks a cache for damage, and determines what a recovery would save. Changes nothing.
 package enum CacheCheck {
   package enum Step: String, Sendable {
     case pages = "Checking pages"

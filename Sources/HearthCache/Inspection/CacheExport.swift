@@ -28,7 +28,7 @@ package struct CacheExport: Sendable {
   /// Writes the documents of one state of the cache.
   ///
   /// - Parameters:
-  ///   - createTime: that of the bundle.
+  ///   - createTime: the create time of the bundle.
   ///   - progress: called with the number of documents written and about how many there are.
   ///   - write: gets the text piece by piece.
   /// - Returns: The number of documents.
@@ -53,8 +53,8 @@ package struct CacheExport: Sendable {
       case .bundle:
         guard let databaseID = cache.databaseID else {
           throw CacheInspectionError.invalid(
-            "The cache in \"\(folder)\" does not say of which project it is, and a bundle has to. Start its client once, which writes it "
-              + "down, or export JSON lines instead.")
+            "The cache in \"\(folder)\" does not record its project, which a bundle needs. Start its client once, which records it, "
+              + "or export JSON lines instead.")
         }
         // The first element says how long the others are.
         var (documentCount, byteCount) = (0, 0)

@@ -3,11 +3,11 @@ package import HearthPlan
 package import HearthStore
 
 extension CacheInspection {
-  /// The person or the side whose documents are shown.
+  /// The viewpoint of the shown documents: a user's, or the backend's.
   package enum Viewpoint: Equatable, Sendable {
-    /// What the backend has confirmed.
+    /// The documents that the backend has confirmed.
     case backend
-    /// What a user sees: with the user's pending writes. Nil for the signed-out user.
+    /// The documents as a user sees them, with the user's pending writes. Nil for the signed-out user.
     case user(String?)
   }
 
@@ -48,7 +48,7 @@ extension CacheInspection {
 
   // MARK: - Lists
 
-  /// A collection and about how many documents it has.
+  /// A collection and its approximate number of documents.
   package struct Collection: Equatable, Sendable {
     package var path: ResourcePath
     /// Never fewer than there are. Documents with pending writes alone are not counted.

@@ -2,7 +2,7 @@ internal import Foundation
 package import HearthModel
 internal import HearthStore
 
-/// What a cache is: its sizes, the release that wrote it, its users and the processes that have it open.
+/// An overview of a cache: its sizes, the release that wrote it, its users and the processes that have it open.
 package struct CacheOverview: Equatable, Sendable {
   package struct Component: Equatable, Sendable {
     package var name: String
@@ -66,7 +66,7 @@ package struct CacheOverview: Equatable, Sendable {
   package var pinnedQueries: [PinnedQuery]
   /// True while a process has the folder for itself.
   package var isInExclusiveUse: Bool
-  /// That process, where the system tells it.
+  /// The id of that process, where the system tells it.
   package var exclusiveProcessID: Int32?
   package var clients: [Client]
   /// The backend of the clients; empty for a cache that is not shared.

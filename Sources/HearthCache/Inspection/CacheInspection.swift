@@ -2,11 +2,11 @@ internal import Foundation
 package import HearthModel
 internal import HearthStore
 
-/// One state of a cache, read without being one of its clients, also while clients use it.
+/// One state of a cache, read without becoming one of its clients, even while clients use it.
 ///
-/// It opens the file for reading only, takes part in nothing and repairs nothing. A file without a write-ahead log is read as one
-/// that does not change, so that SQLite makes no files beside it; whether it has changed is looked at again afterwards. A file with a log
-/// has clients, or had some that were killed, and is read like one of them would; SQLite may then make its index of the log anew.
+/// It opens the file for reading only, takes no part in the lease and repairs nothing. A file without a write-ahead log is read as
+/// immutable, so that SQLite creates no files next to it; afterwards the inspection checks that the file has not changed. A file with a log
+/// has clients, or had clients that were killed, and is read as a client reads it. SQLite may then rebuild its index of the log.
 package final class CacheInspection {
   package let folder: String
   /// The database that the cache is one of. In a cache that no client of this release has opened, the first target or write says it; nil if it
@@ -61,7 +61,7 @@ package final class CacheInspection {
       } catch  where before.hasLog || FileState(files) == before {
         throw CacheInspectionError.translating(error, path: files.main)
       } catch {
-        // Whatever it was, it was read from a file that somebody was writing.
+        // The error does not matter: it was read from a file that another process was writing.
       }
       guard isRepeatable || !isStarted else { break }
     }
@@ -176,7 +176,7 @@ package final class CacheInspection {
   static func user(ofKey key: String) -> String? { OutboxOwner(key: key).name }
 }
 
-/// What tells whether a file was written between two moments.
+/// The properties of a file that show whether it was written between two moments.
 private struct FileState: Equatable {
   let hasLog: Bool
   private let size: UInt64

@@ -1,4 +1,4 @@
-/// The reason why a cache folder cannot be looked into, or not be changed. Nothing was changed.
+/// The reason why a cache folder cannot be inspected or changed. Nothing was changed.
 package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Nothing is at the path.
   case noFolder(String)
@@ -54,7 +54,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
       "\"\(path)\" is damaged: \(reason). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
         + "aside and saves its pending writes."
     case .busy(let path, let reason):
-      "\"\(path)\" could not be read at rest: \(reason). Try again."
+      "\"\(path)\" changed while it was read: \(reason). Try again."
     case .inUse(let folder):
       "The cache in \"\(folder)\" is in use by another process. Stop that process, then try again."
     case .pendingWrites(let folder, let count):
@@ -63,7 +63,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
     case .rejectedWrites(let folder, let count, let first):
       "The cache in \"\(folder)\" keeps \(count) writes that the backend has refused"
         + (first.isEmpty ? "" : ": " + first.joined(separator: "; ") + (count > first.count ? "; and others" : ""))
-        + ". `hearth cache rejected` lists them; a program hands them in again or discards them (rejectedWrites). Repeat the command "
+        + ". `hearth cache rejected` lists them; a program can resubmit or discard them (rejectedWrites). Repeat the command "
         + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text
     case .io(let path, let reason):

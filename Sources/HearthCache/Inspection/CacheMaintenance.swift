@@ -1,11 +1,11 @@
 package import HearthModel
 internal import HearthStore
 
-/// What a program may do to a cache that no process uses.
+/// Operations on a cache that no process uses.
 package enum CacheMaintenance {
   // MARK: - Deleting
 
-  /// The writes that a cache holds and nobody else has.
+  /// The writes that exist only in a cache.
   package struct Holdings: Equatable, Sendable {
     /// Pending batches, also those that were set aside, as far as they could be counted.
     package var pendingCount = 0
@@ -24,9 +24,9 @@ package enum CacheMaintenance {
   /// - Parameters:
   ///   - discardsPendingWrites: True to delete it even if it holds writes that the backend does not have.
   ///   - discardsRejectedWrites: True to delete it even if it keeps writes that the backend has refused.
-  /// - Returns: What was deleted with it.
-  /// - Throws: ``CacheInspectionError``: `pendingWrites`; `rejectedWrites`; `inUse`; as ``CacheInspection/read(folder:isRepeatable:_:)`` for
-  ///   a folder without a cache or with one of another release, of which it is not known what it holds. Nothing is deleted then.
+  /// - Returns: The writes that were deleted with it.
+  /// - Throws: ``CacheInspectionError``: `pendingWrites`; `rejectedWrites`; `inUse`; as ``CacheInspection/read(folder:isRepeatable:_:)``
+  ///   for a folder without a cache, or with a cache of another release, whose contents are unknown. Nothing is deleted then.
   package static func clear(
     folder: String, discardsPendingWrites: Bool, discardsRejectedWrites: Bool
   ) throws -> Holdings {
@@ -35,7 +35,7 @@ package enum CacheMaintenance {
     do {
       try CacheFolderCheck.run(files)
     } catch .unfinished, .damaged {
-      // What is left of a cache may be deleted.
+      // The remains of a cache may be deleted.
     }
     return try exclusively(folder) { lock in
       let holdings = try holdings(folder: folder)

@@ -5,7 +5,7 @@ package struct QueryText: Sendable {
   package var collection: String
   /// True for all collections of that id.
   package var isCollectionGroup = false
-  /// Such as `population >= 1000000`: a field, an operator and a value, all of which must hold.
+  /// Conditions such as `population >= 1000000`: a field, an operator and a value. All must hold.
   package var conditions: [String] = []
   /// Such as `name` or `population desc`.
   package var orders: [String] = []
@@ -25,7 +25,7 @@ package struct QueryText: Sendable {
     if isCollectionGroup {
       guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
         throw .invalid(
-          "\"\(collection)\" is no id of a collection: with --group, give the last part of the path alone.")
+          "\"\(collection)\" is not the id of a collection: with --group, give the last part of the path alone.")
       }
       query.collectionGroup = collection
     } else {

@@ -49,7 +49,7 @@ extension CacheInvariants {
       report(table, row, "no outcome is kept under its identity")
     }
     guard batch.keepsOutcome else { return }
-    // Of two batches whose identities have the same lower half one has a row.
+    // If the identities of two batches have the same lower half, one has a row.
     let found = try database.firstRow(
       "SELECT 1 FROM cache_receipts WHERE number = ?", .integer(OutcomeTable.number(of: identity))
     ) { _ in true }

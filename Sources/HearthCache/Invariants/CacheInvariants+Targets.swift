@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The rules of targets that need their rows decoded, or the documents beside them.
+/// The rules of targets that need decoded rows, or the documents as well.
 extension CacheInvariants {
   func checkTargets() throws {
     var rows: [(number: Int64, canonicalID: String)] = []

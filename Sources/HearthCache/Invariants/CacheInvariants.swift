@@ -1,11 +1,11 @@
 internal import HearthModel
 package import HearthStore
 
-/// Checks what holds for all rows of a cache between two transactions.
+/// Checks the invariants of a cache that hold between two transactions.
 ///
 /// Returns violations instead of asserting: the disk, another process or an earlier release may have written anything into the file, so a
-/// row that breaks a rule is no programming error. Tests and simulations expect no violation where they have damaged nothing. The rules that
-/// SQL can state are lists of `RowRule`; the others read and decode the rows. The cost grows with the cache.
+/// row that breaks a rule is not a programming error. Tests and simulations that damage nothing expect no violation. Rules that SQL can
+/// express are lists of `RowRule`; the others read and decode the rows. The cost grows with the cache.
 package final class CacheInvariants {
   let store: LocalStore
   private var violations: [RowViolation] = []

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// A target as it is now, and as its row in the database has it.
+/// The present state of a target, and the state in its row.
 struct ActiveTarget {
   var data: TargetData
   var persisted: TargetData
@@ -14,9 +14,9 @@ struct ActiveTarget {
 
 /// The targets that this client uses: those that have a listener, and those that loaded bundles have filled.
 ///
-/// Its methods run inside a transaction, which puts the memory back when it fails.
+/// Its methods run inside a transaction. If it fails, it restores the memory.
 final class ActiveTargets {
-  /// Goes back to its former value when a transaction fails.
+  /// Restored to its former value when a transaction fails.
   struct Memory {
     /// The targets that have a listener.
     fileprivate var targets: [TargetID: ActiveTarget] = [:]
@@ -89,7 +89,7 @@ final class ActiveTargets {
 
   // MARK: - Rows
 
-  /// The number of a target is never given again. What memory has of a target in use would else be taken for another one's.
+  /// The number of a target is never given again. Otherwise the state in memory of a target in use would be taken for another one's.
   private func check(_ row: TargetData) throws {
     guard let active = memory.targets[row.targetID], active.data.target != row.target else { return }
     throw CacheError.corruptRecord(
@@ -151,7 +151,7 @@ final class ActiveTargets {
   }
 }
 
-/// The collections, groups and paths in which the documents of some targets may lie.
+/// The collections, groups and paths that may contain the documents of some targets.
 struct TargetScopes {
   private var collections: Set<ResourcePath> = []
   private var groups: Set<String> = []

@@ -2,9 +2,9 @@ internal import HearthModel
 
 /// The user whose outbox the local view shows.
 ///
-/// Its methods run inside a transaction, which puts the memory back when it fails.
+/// Its methods run inside a transaction. If it fails, it restores the memory.
 final class ActiveUser {
-  /// Goes back to its former value when a transaction fails.
+  /// Restored to its former value when a transaction fails.
   struct Memory {
     /// Nil when no user is signed in.
     fileprivate var name: String?

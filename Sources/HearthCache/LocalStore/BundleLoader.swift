@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthWire
 
-/// Reads a bundle as its bytes come, and hands it to the cache when it is complete.
+/// Reads a bundle as its bytes arrive, and passes it to the cache when it is complete.
 ///
 /// Until then the cache is not touched, so that a malformed bundle changes nothing. The elements read so far are kept in memory.
 package struct BundleLoader {
@@ -12,7 +12,7 @@ package struct BundleLoader {
   private var documents: [BundledDocument] = []
   /// The last progress that was reported.
   private var reported: BundleProgress?
-  /// Of a document whose contents have not come yet.
+  /// The metadata of a document whose contents have not come yet.
   private var openMetadata: BundledDocumentMetadata?
   private var progress = BundleProgress(
     documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .inProgress)
@@ -49,7 +49,7 @@ package struct BundleLoader {
     return true
   }
 
-  /// How far the bundle is read; without totals until its metadata is.
+  /// The progress of reading the bundle; without totals until its metadata is read.
   package var currentProgress: BundleProgress { reported ?? progress }
 
   /// The progress of a loading that has failed: as far as it had been reported (firebase-ios-sdk load_bundle_task.cc, SetError).

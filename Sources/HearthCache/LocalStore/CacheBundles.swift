@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// The bundles that were loaded, and the queries that they have given names to.
+/// The loaded bundles and their named queries.
 package final class CacheBundles {
   /// Not a collection that anybody can use: ids of this form are reserved.
   static let collection = "__bundle__"
@@ -79,8 +79,8 @@ package final class CacheBundles {
     _ named: NamedQuery, of bundled: [BundledDocument], _ uses: TargetUses
   ) throws {
     let data = try target(named.query.target, uses)
-    // What the backend sends for a target that it was asked for changes the result that it was asked with. A document of the bundle that was
-    // deleted before the answer would stay in another one.
+    // The backend's answer for a target changes the result that the request was made with. In another result, a document of the bundle that
+    // was deleted before the answer would stay.
     if try !uses.isAsked(data.targetID), named.readTime > data.snapshotVersion {
       // The keys no longer are what the last snapshot without limbo documents had.
       let renewed = data.with(resumeToken: [], snapshotVersion: named.readTime).with(

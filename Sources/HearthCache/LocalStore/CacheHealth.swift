@@ -1,8 +1,8 @@
 internal import HearthStore
 
-/// Says of the file of a cache if it can be used, must be opened anew or must be left as it is.
+/// Decides whether the file of a cache can be used, must be reopened, or must be left unchanged.
 ///
-/// Whatever a transaction has found out about the file stays when that transaction fails.
+/// Findings of a transaction about the file are kept when that transaction fails.
 final class CacheHealth {
   private let database: Database
   /// The reason to open the cache again; nil while this one can be used.
@@ -44,7 +44,7 @@ final class CacheHealth {
     if let failed = database.failedCheckpoint { noteFailedSync(failed) }
   }
 
-  /// Has the cache opened anew after a failed sync.
+  /// Has the cache reopened after a failed sync.
   func noteFailedSync(_ error: any Error) {
     guard hasFile, let error = error as? StoreError, error.isFailedSync else { return }
     failedSync = error.message
@@ -102,7 +102,7 @@ final class CacheHealth {
   /// The damage that a repair may cure; nil if the error is none, or another file is needed.
   func repairableRows(after error: any Error) -> String? {
     guard hasFile, reopening == nil, ending == nil, let damage = CacheDamage(error) else { return nil }
-    // What this release takes for damage there may be right, and readers beside this store may have read another file.
+    // Data that this release takes for damage may be valid in another release, and readers outside this store may have read another file.
     guard isOfKnownRelease(), hasFiles() else { return nil }
     guard case .rows(let reason) = damage else {
       noteDamagedFile(damage.reason)
@@ -132,7 +132,7 @@ final class CacheHealth {
     return true
   }
 
-  /// The first cause is kept, except that any other replaces `targetsWereRepaired`: to open the cache anew for repaired rows cures nothing else.
+  /// The first cause is kept, except that any other replaces `targetsWereRepaired`: to reopen the cache for repaired rows cures nothing else.
   private func note(_ cause: Reopening) {
     switch reopening {
     case nil, .targetsWereRepaired: reopening = cause

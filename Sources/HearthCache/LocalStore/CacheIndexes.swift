@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthPlan
 package import HearthStore
 
-/// The indexes of a cache: which there are, and which would be of use.
+/// The indexes of a cache: the existing ones, and the ones that queries would need.
 package final class CacheIndexes {
   /// The largest number of automatic indexes of a collection group. Each one costs every later write of its documents, and an
   /// app whose fields are named after its data ("likes.<user>") asks for a new one with every name.
@@ -38,7 +38,7 @@ package final class CacheIndexes {
     try transactions.read("Look for unfilled indexes") { try table.nextLocalFill() != nil || table.hasWork() }
   }
 
-  /// How far the indexes are filled; see ``IndexTable/fillProgress(collectionLimit:)``.
+  /// Returns how far the indexes are filled; see ``IndexTable/fillProgress(collectionLimit:)``.
   package func fillProgress() throws -> (completed: Int, total: Int?) {
     try transactions.read("Look for unfilled indexes") { try table.fillProgress() }
   }

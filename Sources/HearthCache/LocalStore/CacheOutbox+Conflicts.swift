@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What becomes of waiting writes whose documents others have changed.
+/// Conflicts: pending writes whose documents others have changed.
 extension CacheOutbox {
   /// Part of ``LocalStore/resolveConflict(_:_:of:at:)``.
   func resolveConflict(
@@ -17,7 +17,7 @@ extension CacheOutbox {
     let local = try localDocuments.recalculate(remote, user: user)
     try transactions.tell(ofDocuments: written, user: user)
     try transactions.tell(.outbox)
-    // Other users' overlays, and documents of which only the backend's state has changed.
+    // Other users' overlays, and documents whose backend state alone has changed.
     let active = try transactions.user.row()
     let others = LocalDocuments.Owned(keys: owned.keys.filter { $0.key != user }, before: owned.before)
     var changes = try localDocuments.remoteDocumentsChanged(news, from: others, user: active)
@@ -67,7 +67,7 @@ extension CacheOutbox {
     var resolved = batch
     resolved.mutations = outcome.mutations
     resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
-    // Its documents were compared with the backend's, so that it is made for these now.
+    // Its documents were compared with the backend's, and are its base now.
     resolved.guards = nil
     let view = try view(
       of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)

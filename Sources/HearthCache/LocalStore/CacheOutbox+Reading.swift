@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// Reading the batches that wait.
+/// Reading the pending batches.
 extension CacheOutbox {
   /// The first batch of the current user behind `batchID` (-1 for the first of all).
   package func nextBatch(after batchID: BatchID) throws -> MutationBatch? {

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Batches that leave the outbox without an effect, and what follows for those behind them.
+/// Batches that leave the outbox without an effect, and the consequences for later batches.
 extension CacheOutbox {
   /// Part of ``LocalStore/withdraw(_:_:evenIfSent:_:of:at:)``. A refusal is no error of the transaction.
   func withdraw(

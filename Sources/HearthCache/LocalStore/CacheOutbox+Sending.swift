@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// How far batches were sent, and which of them have failed.
+/// The progress of sending batches, and their failures.
 extension CacheOutbox {
   // MARK: - Sending
 
@@ -62,9 +62,9 @@ extension CacheOutbox {
     }
   }
 
-  /// The same of several writes, with a receipt or without, as of one state of the file. Reads the outboxes of all users once.
+  /// Returns the same for several writes, with a receipt or without, from one state of the file. Reads the outboxes of all users once.
   ///
-  /// - Returns: Nothing for a write of which nothing is known.
+  /// - Returns: No entry for an unknown write.
   package func fates(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: LocalStore.WriteFate] {
     try transactions.read("Look for outcomes") {
       var fates = try queue.batchIDs(of: identities).mapValues { LocalStore.WriteFate.pending($0) }

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The writes of all users: those that wait for the backend, those that it has refused, and what has become of the others.
+/// The writes of all users: the pending ones, the refused ones, and the outcomes of the others.
 ///
 /// It keeps nothing in memory but its settings. Methods without a transaction of their own run inside one.
 package final class CacheOutbox {
@@ -128,7 +128,7 @@ package final class CacheOutbox {
     return try localView(after: outcome, remote: remote)
   }
 
-  /// A batch that has left the queue, and what its answer did to the remote documents.
+  /// A batch that has left the queue, and the effect of its answer on the remote documents.
   private struct RemovedBatch {
     var batch: MutationBatch
     /// The parts of the batch for its documents as the overlays have been made from them.

@@ -22,7 +22,7 @@ package final class CacheQueries {
 
   // MARK: - Targets
 
-  /// The target of a query that is to be run, with what is known of its result for the active user.
+  /// The target of a query about to run, with the known state of its result for the active user.
   func plannedTarget(of query: Query) throws -> TargetData? {
     try transactions.knownTarget(query.target).map {
       try Self.planned($0, of: query, for: transactions.user.row(), queue)

@@ -2,27 +2,27 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// Repairs the rows of a cache in one transaction, which reads all of it.
+/// Repairs the rows of a cache in one transaction that reads the whole cache.
 ///
-/// | rows | what becomes of damaged ones |
+/// | rows | treatment of damaged ones |
 /// |---|---|
 /// | documents, collections | removed, and the tokens of the targets that hold them dropped: the backend sends them again |
 /// | targets | removed; the next listen begins without a token |
 /// | documents of targets | removed with the token of the target |
 /// | uses of documents | rebuilt from what refers to the documents |
-/// | users | those whose key is damaged are removed |
+/// | users | removed if their key is damaged |
 /// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
-/// | marks of what was sent | all pending batches count as sent; those of removed users hold for users who come later |
-/// | refused batches | those that cannot be read go to `cache_unreadable_batches`, without a user |
-/// | refused batches, unreadable batches | kept without a user where that one is not known |
+/// | sent marks | all pending batches count as sent; marks of removed users apply to users who come later |
+/// | refused batches | unreadable ones go to `cache_unreadable_batches`, without a user |
+/// | refused batches, unreadable batches | kept without a user if that user is unknown |
 /// | attempts, outcomes | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries, pinned queries | removed |
-/// | counters | raised to what the rows say |
-/// | clients, notices, the lease | begun anew, see `ClientRepair` |
+/// | counters | raised above the numbers in the rows |
+/// | clients, notices, the lease | reset, see `ClientRepair` |
 ///
-/// No batch is ever removed. ``Report`` counts what is lost, and what is kept aside.
+/// No batch is ever removed. ``Report`` counts lost rows and rows set aside.
 struct CacheRepair {
   struct Report: CustomStringConvertible {
     var removedDocumentCount = 0
@@ -55,16 +55,16 @@ struct CacheRepair {
       let parts = [
         (removedDocumentCount, "documents removed"), (removedTargetCount, "targets removed"),
         (removedKeyCount, "entries of targets removed"), (droppedTokenCount, "resume tokens dropped"),
-        (removedUserCount, "users removed whose key is damaged"),
-        (setAsideBatches.count, "pending batches set aside whose user is not known"),
-        (setAsideRejectedCount, "refused batches set aside that cannot be read"),
-        (ownerlessBatchCount, "refused or set aside batches kept whose user is not known"),
+        (removedUserCount, "users with a damaged key removed"),
+        (setAsideBatches.count, "pending batches of unknown users set aside"),
+        (setAsideRejectedCount, "unreadable refused batches set aside"),
+        (ownerlessBatchCount, "refused or set aside batches of unknown users kept"),
         (lostOutcomeCount, "outcomes of writes lost"),
-        (lostBaseCount, "documents lost that pending writes were made for"),
+        (lostBaseCount, "base documents of pending writes lost"),
         (lostPinCount, "pinned queries lost"), (lostBundleCount, "bundles lost"),
         (lostNamedQueryCount, "named queries lost"),
       ]
-      let done = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + ["overlays and indexes made anew"]
+      let done = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + ["overlays and indexes rebuilt"]
       return done.joined(separator: ", ")
     }
   }
@@ -217,8 +217,8 @@ struct CacheRepair {
   }
 
   private mutating func repairOutcomes() throws {
-    // A mark is never lowered: a process with the connection may send up to it without another look. What one said that cannot be read was at
-    // most one reservation ahead.
+    // A mark is never lowered: a process with the connection may send up to it without another look. A mark that cannot be read was at most
+    // one reservation ahead.
     try database.update(
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)

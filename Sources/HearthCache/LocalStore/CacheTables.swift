@@ -22,7 +22,7 @@ struct CacheTables {
   /// As above.
   let notices: NoticeTable
 
-  /// - Parameter documents: Those of the same database.
+  /// - Parameter documents: The documents of the same database.
   init(database: Database, databaseID: DatabaseID, documents: DocumentStore) {
     self.database = database
     self.databaseID = databaseID

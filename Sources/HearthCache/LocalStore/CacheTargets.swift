@@ -3,7 +3,7 @@ internal import HearthStore
 
 /// The rows of targets: their documents, their resume tokens and their uses.
 ///
-/// Its methods run inside a transaction. The targets in use are known to `ActiveTargets`, which other parts look at as well.
+/// Its methods run inside a transaction. `ActiveTargets` has the targets in use; other parts read it as well.
 final class CacheTargets {
   /// The snapshot time after which a resume token is written although nothing else has changed: five minutes
   /// (firebase-ios-sdk local_store.cc, ShouldPersistTargetData).
@@ -162,8 +162,8 @@ final class CacheTargets {
     return keys
   }
 
-  /// Keys in their order. What a target gains are mostly documents of the same snapshot, whose order is known: looking
-  /// each up in a set is cheaper than comparing paths.
+  /// Keys in their order. A target mostly gains documents of the same snapshot, whose order is known: looking each up in a set is cheaper
+  /// than comparing paths.
   private static func sorted(_ keys: Set<DocumentKey>, among ordered: [DocumentKey]) -> [DocumentKey] {
     guard keys.count >= ordered.count / 2 else { return keys.sorted() }
     let found = ordered.filter(keys.contains)

@@ -1,10 +1,10 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Reading what other clients have changed.
+/// Reading the changes of other clients.
 ///
-/// Each outermost transaction begins with it, so everything that a transaction reads and returns is one state of the file together
-/// with the news that was gathered. What was gathered waits in memory until ``ClientSharing/takeNews()``.
+/// Each outermost transaction begins with it. So everything that a transaction reads and returns is one state of the file, consistent with
+/// the gathered news. The news waits in memory until ``ClientSharing/takeNews()``.
 extension CacheTransactions {
   func gatherNews() throws {
     guard let member = sharing.membership else { return }
@@ -20,7 +20,7 @@ extension CacheTransactions {
     for target in news.targetStates.keys {
       let agreement = try tables.clients.agreement(of: target)
       news.targetStates[target] = agreement
-      // What a limit leaves out is not known, so it matters which documents it was counted with. And users see different documents.
+      // The documents beyond a limit are not known, so it matters which documents the limit was counted with. Users see different ones.
       let needsKeys = targets[target]?.data.target.limit != nil || sharing.hasOtherUsers
       news.confirmedKeys[target] = try agreement != .open && needsKeys ? tables.targets.keys(of: target) : nil
     }
@@ -38,7 +38,7 @@ extension CacheTransactions {
 
   private func gather(after member: ClientSharing.Membership, into news: inout News) throws -> Gathered {
     var gathered = Gathered()
-    // A former holder of the lease that has not found out yet reads all documents anew when it does.
+    // A former holder of the lease that has not found out yet reads all documents again when it does.
     let ignoresDocuments = member.leaseNumber != nil && !member.holdsLease
     let user = try user.row()
     let scopes = targets.scopes
@@ -77,9 +77,9 @@ extension CacheTransactions {
       case .end: news.mustEnd = true
       case .repaired:
         if !targets.isEmpty { health.noteRepair("another process has repaired the cache") }
-        // Batches may have another owner, or none, and overlays are made anew.
+        // Batches may have another owner, or none, and overlays are rebuilt.
         news.noteGap()
-      // Whatever a newer release tells: everything that is shown is read anew.
+      // For any notice of a newer release, everything that is shown is read again.
       case nil: news.noteGap()
       }
     }

@@ -3,8 +3,7 @@ internal import HearthStore
 
 /// Repairing damaged rows.
 extension CacheTransactions {
-  /// Executes one or a few transactions; when it finds damaged rows, repairs the cache and tries
-  /// it once more.
+  /// Executes one or a few transactions; if it finds damaged rows, repairs the cache and retries.
   func repairing<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -44,7 +43,7 @@ extension CacheTransactions {
   /// Part of a repair: tells the other clients what they have in memory of the rows, and whose callers wait for batches that were set aside.
   private func tell(of report: CacheRepair.Report) throws {
     for (batchID, user) in report.setAsideBatches {
-      let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is not known."
+      let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is unknown."
       try tell(.batchAnswered(batchID, nil, user: user, StatusError(code: .dataLoss, message: message)))
     }
     if report.concernsTargets || !report.setAsideBatches.isEmpty { try tell(.repaired) }

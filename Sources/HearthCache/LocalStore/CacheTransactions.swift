@@ -1,11 +1,11 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Runs the named transactions of a cache, and holds what the parts of one share: the tables, the active user, the targets in use, the
-/// references to documents, the place among the clients.
+/// Runs the named transactions of a cache, and holds the state that its parts share: the tables, the active user, the targets in use, the
+/// references to documents, and the role among the clients.
 ///
-/// A transaction that fails changes nothing, neither in the file nor in memory. Each outermost one first reads what other clients have
-/// changed, and verifies the lease where only its holder may do what follows.
+/// A failed transaction changes nothing, neither in the file nor in memory. Each outermost transaction first reads the changes of other
+/// clients, and verifies the lease if only its holder may do the work.
 final class CacheTransactions {
   let tables: CacheTables
   let health: CacheHealth
@@ -120,9 +120,9 @@ final class CacheTransactions {
     return result ?? body()
   }
 
-  /// The begin of each outermost transaction: reads what other clients have changed.
+  /// Starts each outermost transaction: reads what other clients have changed.
   ///
-  /// - Parameter isRepair: True for the transaction that repairs what cannot be read here.
+  /// - Parameter isRepair: True for the transaction that repairs rows that cannot be read here.
   /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `StoreError` `newerSchema` if a newer
   ///   release has migrated the file.
   private func begin(needsLease: Bool, isRepair: Bool = false) throws {
@@ -143,7 +143,7 @@ final class CacheTransactions {
 
   // MARK: - Memory
 
-  /// What the parts keep in memory: values, so that a failed transaction restores those from before it.
+  /// The values that the parts keep in memory. A failed transaction restores the values from before it.
   private struct Memory {
     var user: ActiveUser.Memory
     var targets: ActiveTargets.Memory
@@ -163,7 +163,7 @@ final class CacheTransactions {
     sharing.goBack(to: former.sharing)
   }
 
-  /// Checks what is in memory, in debug builds only. What costs more the more is in use is checked in each 64th transaction.
+  /// Checks what is in memory, in debug builds only. Checks whose cost grows with the contents in use are made in each 64th transaction.
   private func assertInvariants() {
     // A repair may leave memory and file apart until the cache is opened again.
     guard health.reopening == nil else { return }
@@ -198,7 +198,7 @@ final class CacheTransactions {
 
   /// The row of a target; nil if it has none.
   ///
-  /// What is in memory of a target in use is newer than its row, except at a secondary client: the holder of the lease writes the rows.
+  /// The state in memory of a target in use is newer than its row, except at a secondary client: the holder of the lease writes the rows.
   func knownTarget(_ target: Target) throws -> TargetData? {
     try activeTarget(target)?.data ?? tables.targets.target(target)
   }

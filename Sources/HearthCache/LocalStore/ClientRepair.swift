@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Repairs the tables with which clients share a cache. Nothing in them is only there.
+/// Repairs the tables with which clients share a cache. All their contents can be rebuilt.
 struct ClientRepair {
   private let sharing: ClientSharing
   private let database: Database
@@ -46,7 +46,7 @@ struct ClientRepair {
     }
   }
 
-  /// Makes the tables readable, inside a transaction. Notices go, so that clients read everything anew. The lease stays as far as it can be
+  /// Makes the tables readable, inside a transaction. Notices go, so that clients read everything again. The lease stays as far as it can be
   /// read, or if this client holds it.
   ///
   /// - Returns: True if targets in use of a client were removed, which it has to enter again.
@@ -79,7 +79,7 @@ struct ClientRepair {
     if let member, let own = member.leaseNumber, member.holdsLease { return (own, member.client, false) }
     let number = try highest("lease_number")
     if let number, let holder = try highest("lease_holder") { return (number, holder, false) }
-    // Whoever holds it finds out, and takes it again.
+    // The client that holds it finds out, and takes it again.
     return (max(number ?? 0, member?.sharing.leaseNumber ?? 0) + 1, 0, true)
   }
 

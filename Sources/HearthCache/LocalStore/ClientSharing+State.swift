@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What this client knows of its role and of the others, without a look at the file.
+/// The state of this client's role and of the other clients, as known without reading the file.
 extension ClientSharing {
   /// True if this client may do what only the holder of the lease may, as far as it knows.
   var isPrimary: Bool { membership.map { $0.leaseNumber != nil } ?? true }
@@ -37,6 +37,6 @@ extension ClientSharing {
   /// True if it was gathered, and not taken, that clients came or went or want other targets.
   var hasNewsOfClients: Bool { membership?.news.concernsClients ?? false }
 
-  /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
+  /// True if other clients may have put batches into the outbox that ``takeNews()`` has not reported.
   var mayMissBatches: Bool { membership.map { $0.failure != nil || $0.news.hasNewBatches } ?? false }
 }

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What the file says of the targets that the clients use. Its methods do nothing for the only client that a cache can have.
+/// The rows for the targets that the clients use. Its methods do nothing for a cache with a single client.
 extension ClientSharing {
   // MARK: - The uses of this client
 
@@ -93,7 +93,7 @@ extension ClientSharing {
     try clients.stopFollowing(target)
   }
 
-  /// Ends all uses of a target whose row is to be cleared.
+  /// Ends all uses of a target whose row is about to be cleared.
   ///
   /// - Parameter isOfBundle: True for a target under which a bundle keeps its documents.
   /// - Returns: False if it has to stay.
@@ -110,7 +110,7 @@ extension ClientSharing {
 
   // MARK: - Agreement with the backend
 
-  /// How far the view of the target at the holder of the lease agrees with the backend.
+  /// Returns how far the view of the target at the holder of the lease agrees with the backend.
   func agreement(of target: TargetID) throws -> TargetAgreement {
     isShared ? try clients.agreement(of: target) : .open
   }
@@ -133,7 +133,7 @@ extension ClientSharing {
   /// Tells the others that a target whose keys they compare has other documents.
   func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
     guard hasOthers else { return }
-    // Nobody is to take the documents for the result before the holder of the lease has said so again.
+    // The documents do not count as the result until the holder of the lease has said so again.
     if !areComplete { try clients.setAgreement(of: target, .open) }
     try tell(.targetState(target))
   }

@@ -2,8 +2,8 @@ internal import HearthStore
 
 /// Turns with the lease.
 ///
-/// Only a client of its user sends an outbox, so the lease goes round among the users whose outboxes wait. And only a client with a
-/// connection is of use to the others, so one without leaves the lease to the next.
+/// An outbox is only sent by a client of its user, so the lease rotates among the users with pending writes. Only a client with a
+/// connection is of use to the others, so a client without one passes the lease on.
 extension ClientSharing {
   /// The clients to whom the lease may be left next: those with their network wanted, of another user whose outbox waits, or all if the
   /// holder is cut off.
@@ -32,7 +32,7 @@ extension ClientSharing {
 }
 
 extension LocalStore {
-  /// The reasons for which the holder of the lease may have to leave it.
+  /// The reasons why the holder of the lease may have to pass it on.
   package struct LeaseTurnState {
     /// True if the holder has had no connection for so long that any other client is better.
     package var isCutOff: Bool

@@ -1,12 +1,12 @@
 internal import HearthModel
 internal import HearthStore
 
-/// This client among those that share its cache: its row, the notices that it reads and writes, and what it knows of the lease.
+/// The part of this client in sharing its cache: its row, the notices that it reads and writes, and its knowledge of the lease.
 ///
-/// Each client has a row in the file, and one of them holds the lease: it alone has streams to the backend, and it alone may store what
-/// comes from there. Methods that read or write the tables run inside a transaction, which puts the memory back when it fails.
+/// Each client has a row in the file, and one of them holds the lease. Only the holder has streams to the backend and may store what comes
+/// from there. Methods that read or write the tables run inside a transaction. If it fails, it restores the memory.
 final class ClientSharing {
-  /// The memory of a client that shares its cache. Goes back to its former value when a transaction fails.
+  /// The memory of a client that shares its cache. Restored to its former value when a transaction fails.
   struct Membership {
     let client: ClientID
     /// The last notice that was read.
@@ -130,7 +130,7 @@ final class ClientSharing {
     try notices.remove(upTo: lowest, keepingAnswers: false)
     let overdue = last - limits.waiting
     guard overdue > lowest else { return }
-    // Callers of writes wait for the answers; for all else reading anew is as good. Up to the last mark only answers are left.
+    // Callers of writes wait for the answers; for all else reading again is as good. Up to the last mark only answers are left.
     try notices.remove(after: member.sharing.trimmedThrough, upTo: overdue, keepingAnswers: true)
     try notices.remove(upTo: last - limits.waitingAnswers, keepingAnswers: false)
     try clients.setTrimmed(through: overdue)
@@ -238,7 +238,7 @@ final class ClientSharing {
 
   /// Keeps the names of the other clients as they have just been read.
   ///
-  /// - Parameter former: What was known when the reading began.
+  /// - Parameter former: The state when the reading began.
   func noteNamesOfOthers(_ names: [String], asOf former: Membership) {
     membership?.others = (former.sharing.otherCount, former.sharing.highestClientID, names)
   }
@@ -262,7 +262,7 @@ final class ClientSharing {
 
   /// Part of ``LocalStore/updateClient(wantsNetwork:isVisible:)``.
   ///
-  /// - Parameter locks: Those of this client.
+  /// - Parameter locks: The locks of this client.
   func update(wantsNetwork: Bool, isVisible: Bool, _ locks: any ClientLocks) throws -> LocalStore.LeaseState {
     guard let member = membership else { return .held }
     if member.wantsNetwork != wantsNetwork || member.isVisible != isVisible {
@@ -339,7 +339,7 @@ final class ClientSharing {
 
   // MARK: - Assertions
 
-  /// Checks what holds between transactions, in debug builds only. What the file says of the lease is not among it.
+  /// Checks what holds between transactions, in debug builds only. The lease's state in the file is not checked.
   func assertInvariants() {
     guard let member = membership else { return }
     assert(locks != nil, "client \(member.client) shares a cache without locks")

@@ -1,12 +1,12 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The references to documents, by which garbage collection decides what may go: the uses that a transaction marks, and with eager
-/// collection the documents that have lost their last reference.
+/// The references to documents that decide about garbage collection: the uses that a transaction marks, and with eager collection the
+/// documents that have lost their last reference.
 ///
-/// Its methods run inside a transaction, which puts the memory back when it fails.
+/// Its methods run inside a transaction. If it fails, it restores the memory.
 final class DocumentReferences {
-  /// Goes back to its former value when a transaction fails. Kept for eager garbage collection only.
+  /// Restored to its former value when a transaction fails. Kept for eager garbage collection only.
   struct Memory {
     fileprivate var views = ViewReferences()
     fileprivate var edges = ResultEdges()
@@ -14,7 +14,7 @@ final class DocumentReferences {
     fileprivate var abandonedKeys: Set<DocumentKey> = []
   }
 
-  /// What belongs to the running transaction; empty between transactions.
+  /// The state of the running transaction; empty between transactions.
   private struct Step {
     var sequenceNumber: Int64?
     /// Documents that may have lost their last reference. Kept for eager garbage collection only.
@@ -67,7 +67,7 @@ final class DocumentReferences {
     }
   }
 
-  /// Notes that documents have got a pending batch, after that is queued: the mark says that they have one.
+  /// Notes that documents have got a pending batch. Call it after the batch is queued: the mark says that they have one.
   func touchEnteredByBatch(_ keys: Set<DocumentKey>) throws {
     guard !isEager else { return }
     for key in keys.sorted() { try tables.uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
@@ -130,7 +130,7 @@ final class DocumentReferences {
   func collectTouchedDocuments() throws {
     let touchedKeys = step.touchedKeys.union(memory.abandonedKeys)
     guard !touchedKeys.isEmpty else { return }
-    assert(isEager, "documents are collected at once that are to be kept until they are old")
+    assert(isEager, "documents that must be kept until they are old are collected at once")
     memory.abandonedKeys = []
     var kept: KeptDocuments?
     for key in touchedKeys.sorted() {

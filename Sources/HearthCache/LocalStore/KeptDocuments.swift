@@ -1,26 +1,26 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Finds the documents that pinned queries show although the backend has not confirmed them for those queries: such as the user has written, or
-/// such as came with other queries.
+/// Finds the documents that pinned queries show although the backend has not confirmed them for those queries: documents that the user has
+/// written, or that came with other queries.
 ///
-/// A query with a limit shows only those that sort within its result. Where the backend's result fills the limit, its outermost document is
-/// the edge; where it does not, every match is within. Behind the edge only what the user has written is kept until the backend has sent it,
-/// because a collection may hold any number of documents there.
+/// A query with a limit shows only documents that sort within its result. If the backend's result fills the limit, its outermost document
+/// is the edge; otherwise every match is within. Beyond the edge only documents that the user has written are kept, until the backend has
+/// sent them, because a collection may hold any number of documents there.
 ///
-/// A value for one step, which may read a part of the results only (``ResultEdges``).
+/// A value for one step. A step may read only a part of the results (``ResultEdges``).
 struct KeptDocuments {
   private let tables: CacheTables
   private let pinned: [Query]
   private var allowance: ResultEdges.Allowance
-  /// What is known of the results after this step.
+  /// The known extents of the results after this step.
   private(set) var edges: ResultEdges
-  /// What this step has found out.
+  /// The extents that this step has found out.
   private var extents: [Query: ResultEdges.Extent] = [:]
 
   /// - Parameters:
-  ///   - edges: What the steps before have found out.
-  ///   - allowance: How much of the results may be read.
+  ///   - edges: The edges that earlier steps have found.
+  ///   - allowance: The bound on the reads of results.
   init(in tables: CacheTables, _ edges: ResultEdges, within allowance: ResultEdges.Allowance) throws {
     self.tables = tables
     self.edges = edges
@@ -30,7 +30,7 @@ struct KeptDocuments {
 
   /// Returns whether a pinned query keeps a document.
   ///
-  /// - Returns: Nil if that is not known yet: more of a result has to be read than the step may read.
+  /// - Returns: Nil if that is not known yet, because the step may not read as much of a result as is needed.
   mutating func contains(_ key: DocumentKey) throws -> Bool? {
     let holding = pinned.filter { $0.holds(key) }
     guard !holding.isEmpty else { return false }

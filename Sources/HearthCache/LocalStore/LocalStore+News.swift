@@ -1,13 +1,13 @@
 package import HearthModel
 internal import HearthStore
 
-/// What other clients have changed.
+/// The changes of other clients.
 extension LocalStore {
   /// The numbers of notices that are kept; smaller in tests.
   package struct NoticeLimits: Sendable {
     /// After this many read notices a client's row is brought up to date, so that they can be removed.
     package var betweenMarks: Int64
-    /// This many may wait for a client that does not read them. It then has to read everything anew.
+    /// This many may wait for a client that does not read them. It then has to read everything again.
     package var waiting: Int64
     /// Answers to batches among them are kept for this many. Behind it that client has to look its batches up, too.
     package var waitingAnswers: Int64
@@ -41,7 +41,7 @@ extension LocalStore {
   /// True if something was gathered that was not taken yet.
   package var hasNews: Bool { sharing.hasNews }
 
-  /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
+  /// True if other clients may have put batches into the outbox that ``takeNews()`` has not reported.
   package var mayMissBatches: Bool { sharing.mayMissBatches }
 
   /// One state of everything that views show.
@@ -49,7 +49,7 @@ extension LocalStore {
     /// The results of the queries, and the other documents that were asked for.
     package var documents: DocumentMap = [:]
     package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
-    /// How far the view of each target agrees with the backend, as the holder of the lease says.
+    /// The agreement of each target's view with the backend, as the holder of the lease reports it.
     package var agreements: [TargetID: TargetAgreement] = [:]
   }
 

@@ -85,11 +85,11 @@ extension LocalStore {
 
   /// Takes a batch out of the queue that the user does not want any more.
   ///
-  /// Batches behind it start from what is left: base values of increments are calculated anew. Not behind a batch that may have been
+  /// Batches behind it start from what is left: base values of increments are recalculated. Not behind a batch that may have been
   /// committed, because the documents of the backend may then hold it and batches behind it.
   ///
   /// - Parameters:
-  ///   - identity: that of the batch that is meant, which another one with the number does not have; nil to go by the number alone.
+  ///   - identity: the identity of the batch, which another batch with the same number does not have; nil to go by the number alone.
   ///   - evenIfSent: true for a batch that may have reached the backend. It is not sent again; whether it is committed stays open.
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, `CacheError.batchMayBeSent`.
@@ -138,7 +138,7 @@ extension LocalStore {
 
   /// Forgets refused batches of a user; nil for all of them.
   ///
-  /// - Parameter identities: Those of the batches that are meant; one without goes by its number alone.
+  /// - Parameter identities: The identities of the batches; a batch without one goes by its number alone.
   /// - Throws: `CacheError.unknownRejectedBatch` if one of them is not kept. Then all others are kept.
   package func discardRejected(
     _ batches: [BatchID]?, identities: [BatchID: BatchIdentity] = [:], of user: String?
@@ -166,15 +166,15 @@ extension LocalStore {
 
   /// Makes the conditions durable under which the active user's batch is sent, before it is sent for the first time.
   ///
-  /// A batch that another process has taken out of the queue or changed is left as it is: it has to be read again anyway.
+  /// A batch that another process has taken out of the queue or changed is left as it is: it must be read again anyway.
   package func keepGuards(of batch: MutationBatch) throws {
     try transactions.run("Keep guards", synchronous: .full, needsLease: isShared) { try outbox.keepGuards(of: batch) }
   }
 
-  /// Puts other mutations in the place of those of a pending batch, which was made for other documents than the backend has.
+  /// Replaces the mutations of a pending batch whose base documents differ from the backend's.
   ///
-  /// The batch keeps its number, its place and its identity; it was not committed. What the batches behind it were made for is kept, and
-  /// the documents that were compared come into the cache.
+  /// The batch keeps its number, its position and its identity; it was not committed. The bases of later batches are kept, and the compared
+  /// documents come into the cache.
   ///
   /// - Returns: the documents that have changed, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, or holds another one under its number.
@@ -203,8 +203,8 @@ extension LocalStore {
 
   /// Makes another user's queue the active one.
   ///
-  /// - Parameter queries: those whose results are shown, so that what nobody looks at costs nothing, however long the queues
-  ///   are; nil for all documents.
+  /// - Parameter queries: the queries whose results are shown, so that other documents cost nothing, however long the queues are; nil for
+  ///   all documents.
   /// - Returns: the documents with pending writes of either user, as the new one sees them.
   package func changeUser(_ user: String?, showing queries: [Query]? = nil) throws -> DocumentMap {
     try transactions.run("Handle user change") {

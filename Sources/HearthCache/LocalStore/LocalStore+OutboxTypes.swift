@@ -10,7 +10,7 @@ extension LocalStore {
     package var former: DocumentMap = [:]
   }
 
-  /// The user whose outbox an operation is about.
+  /// The owner of the outbox that an operation applies to.
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.
     case activeUser
@@ -18,7 +18,7 @@ extension LocalStore {
     case user(String?)
   }
 
-  /// What is known of the outbox of a user beside its batches.
+  /// The state of a user's outbox, apart from its batches.
   package struct OutboxState: Equatable, Sendable {
     /// The failed attempts at a batch.
     package struct Attempts: Equatable, Sendable {
@@ -31,7 +31,7 @@ extension LocalStore {
     package var attempts: [BatchID: Attempts]
   }
 
-  /// What is known of a write by its identity.
+  /// The fate of a write, looked up by its identity.
   package enum WriteFate: Equatable, Sendable {
     case pending(BatchID)
     case ended(WriteOutcome)
@@ -63,7 +63,7 @@ extension LocalStore {
     }
   }
 
-  /// What has to be known before a batch is sent.
+  /// The base documents that must be known before a batch is sent.
   package struct BatchBases: Equatable, Sendable {
     /// The bases of the documents that a rule contains, and of those that the batch was sent under a condition for; without a row, as of
     /// an unknown document.
@@ -75,11 +75,11 @@ extension LocalStore {
 
   /// The outcome of a conflict.
   package struct ConflictOutcome: Sendable {
-    /// What takes the place of the batch's mutations, all of them; empty if nothing does.
+    /// The mutations that replace all mutations of the batch; empty if none do.
     package var mutations: [Mutation]
     /// The backend's documents that were compared.
     package var remote: DocumentMap
-    /// What the batch was made for, as it was compared. Of what the writes behind it were made for the file says more.
+    /// The bases of the batch, as they were compared. The file knows more about the bases of later writes.
     package var bases: BatchBases
     /// The documents among those that were made as copies.
     package var copies: Set<DocumentKey>

@@ -12,10 +12,10 @@ extension LocalStore {
     try transactions.run("Leave cache") { try sharing.leave() }
   }
 
-  /// Goes on after a while in which the others may have taken this client for dead, and its targets for unused.
+  /// Resumes after a time in which the others may have taken this client for dead, and its targets for unused.
   ///
-  /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
-  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  /// - Parameter isWatched: True for a target in use that is watched at the backend.
+  /// - Returns: The targets in use whose rows were removed, with their replacements.
   package func rejoin(isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
     guard sharing.locks != nil else { return [:] }
     return try transactions.run("Join cache") {
@@ -94,7 +94,7 @@ extension LocalStore {
   /// wants its network is better than one that does not, then a visible one is better than a hidden one (firebase-js-sdk
   /// indexeddb_persistence.ts, canActAsPrimary).
   ///
-  /// - Returns: Whether this client holds the lease now.
+  /// - Returns: The state of the lease, which says if this client holds it now.
   package func updateClient(wantsNetwork: Bool, isVisible: Bool) throws -> LeaseState {
     guard let locks = sharing.locks, sharing.isShared else { return .held }
     do {
@@ -124,7 +124,7 @@ extension LocalStore {
 
   /// Gives the lease back before this client stops for a while. It stays one of the clients.
   ///
-  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
+  /// - Throws: The errors of the transaction. After an error the client still holds the lease, unless the lease is lost.
   package func giveBackLease() throws {
     try transactions.run("Give back lease", needsLease: true) { try sharing.setLease(holder: 0) }
     sharing.leaseWasLost()
@@ -132,8 +132,8 @@ extension LocalStore {
 
   // MARK: - Turns with the lease
 
-  /// The client to whom the lease is to be left next: a living one with its network wanted, of another user whose outbox waits, or any if
-  /// the holder is cut off.
+  /// The client that should get the lease next: a living client with its network enabled, of another user with pending writes, or any
+  /// client if the holder is cut off.
   ///
   /// - Returns: Nil if no other client would make better use of it.
   package func nextLeaseHeir(_ turn: LeaseTurnState) throws -> ClientID? {
@@ -148,7 +148,7 @@ extension LocalStore {
   ///
   /// - Parameter isFutile: True if this client's turn was of no use: without a connection, or with an outbox that waits for the
   ///   application. Its next turn is further away then.
-  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
+  /// - Throws: The errors of the transaction. After an error the client still holds the lease, unless the lease is lost.
   package func leaveLease(to heir: ClientID, isFutile: Bool) throws {
     try transactions.run("Leave lease", needsLease: true) { try sharing.leaveLease(to: heir, isFutile: isFutile) }
     sharing.leaseWasLost()
@@ -234,7 +234,7 @@ extension LocalStore {
     return try transactions.read("Get targets of other clients") { try sharing.targetsOfOthers() }
   }
 
-  /// How far the view of the target at the holder of the lease agrees with the backend.
+  /// Returns how far the view of the target at the holder of the lease agrees with the backend.
   package func agreement(of target: TargetID) throws -> TargetAgreement {
     guard sharing.isShared else { return .open }
     return try transactions.read("Get target state") { try sharing.agreement(of: target) }

@@ -2,7 +2,7 @@ package import HearthModel
 package import HearthPlan
 package import HearthStore
 
-/// Targets, snapshots of the backend and what views show.
+/// Targets, snapshots of the backend and reports of views.
 extension LocalStore {
   // MARK: - Targets
 
@@ -10,7 +10,7 @@ extension LocalStore {
   ///
   /// The same target gets the same row as long as it exists. No id is consumed when the transaction fails.
   ///
-  /// - Parameter isWatched: true if the backend is to be asked for it.
+  /// - Parameter isWatched: True if the target is watched at the backend.
   package func allocateTarget(_ target: Target, isWatched: Bool = true) throws -> TargetData {
     try transactions.run("Allocate target") {
       let data = try targets.takeIntoUse(target)
@@ -71,14 +71,14 @@ extension LocalStore {
     }
   }
 
-  /// Brings the uses that the file has for this client in line with those that it has.
+  /// Makes the uses in the file match those of this client.
   ///
-  /// A use that is missing was ended by the holder of the lease, because the backend had refused the target, and the notice of that was
-  /// removed before this client read it. Watched again, it is refused again, and this client hears of it. One that should not be there
-  /// has ended without being stored.
+  /// A missing use was ended by the holder of the lease because the backend had refused the target, and the notice was removed before this
+  /// client read it. Watched again, the target is refused again, and this client is notified. A superfluous use has ended without being
+  /// stored.
   ///
-  /// - Parameter uses: The targets that have listeners here, and whether the backend is to be asked for them.
-  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  /// - Parameter uses: The targets that have listeners here, with true for those to watch at the backend.
+  /// - Returns: The targets in use whose rows were removed, with their replacements.
   package func storeTargetUses(_ uses: [TargetID: Bool]) throws -> [TargetID: TargetID] {
     guard isShared, let stored = try transactions.read("Look for targets", sharing.storedUses) else { return [:] }
     let active = transactions.targets
@@ -185,8 +185,8 @@ extension LocalStore {
 
   // MARK: - Indexes
 
-  /// Makes these the indexes of the cache. Those that exist keep their entries, the others are dropped, those that are new
-  /// are filled by ``advanceIndexFill(_:)``. Queries are answered the same before, meanwhile and afterwards.
+  /// Makes these the indexes of the cache. Existing ones keep their entries, the others are dropped, and new ones are filled by
+  /// ``advanceIndexFill(_:)``. Queries give the same results before, during and after the filling.
   package func setIndexes(_ definitions: [IndexDefinition]) throws {
     try transactions.run("Set indexes") {
       try tables.documents.indexes.set(definitions)
@@ -202,17 +202,17 @@ extension LocalStore {
     }
   }
 
-  /// Does a bounded part of what is to be done so that all indexes hold all documents, and nothing is left of those that
-  /// were given up. Each part is a transaction, and stands by itself.
+  /// Does a bounded part of the work until all indexes hold all documents and no entries of dropped indexes are left. Each part is a
+  /// transaction of its own.
   ///
   /// - Returns: True if there may be more to do.
   package func advanceIndexFill(_ limits: IndexTable.FillLimits = .init()) throws -> Bool {
     try transactions.run("Fill indexes", needsLease: true) { try indexes.advanceFill(limits) }
   }
 
-  /// Makes the indexes that a query would have been answered faster by, if automatic creation is on and it was worth it.
+  /// Creates the indexes that would have made a query faster, if automatic creation is on and the gain is large enough.
   ///
-  /// - Returns: True if there is a new index, which is to be filled.
+  /// - Returns: True if there is a new index to fill.
   package func considerIndexes(for query: Query, after execution: QueryExecution) throws -> Bool {
     let missing = try indexes.missing(for: query, after: execution)
     guard !missing.isEmpty else { return false }

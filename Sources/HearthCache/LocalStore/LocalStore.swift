@@ -1,29 +1,29 @@
 package import HearthModel
 package import HearthStore
 
-/// The face of the cache: what one device remembers of documents, writes and targets.
+/// The facade of the cache: the documents, writes and targets that one device stores.
 ///
 /// Every method that changes something is one transaction of the database, under the name that Google's sync-engine corpus gives it, so
 /// that tests can make any of them fail. A transaction that fails changes nothing, neither in the file nor in memory.
 ///
 /// Two equations hold between transactions:
-/// * local view = remote documents + pending batches, for every user; what a batch did to a document when the user saw it first
+/// * local view = remote documents + pending batches, for every user; the effect of a batch on a document, as first shown to the user,
 ///   stays until its answer (`OverlayTable.State`);
 /// * a stored resume token is never ahead of the stored documents.
 ///
 /// A `LocalStore` is confined to its owner's loop. It composes parts that do not call each other:
 ///
-/// | part | what it knows |
+/// | part | responsible for |
 /// |---|---|
-/// | `CacheOutbox` | writes that wait, their answers, refused ones; what they were made for (`WriteBases`) |
+/// | `CacheOutbox` | pending writes, their answers and their bases (`WriteBases`); refused writes |
 /// | `CacheTargets` | the rows of targets, snapshots of the backend, pins |
 /// | `CacheBundles` | loaded bundles and named queries |
 /// | `CacheIndexes` | definitions and filling |
 /// | `CacheQueries` | reading the local view |
 /// | `ClientSharing` | the other clients, notices, the lease |
 ///
-/// Each part may read in transactions of its own. What changes the cache runs inside a transaction that is named here. The parts share what
-/// `CacheTransactions` holds for a transaction, and puts back when it fails; apart from that the database is the truth.
+/// Each part may read in transactions of its own. Changes of the cache run inside a transaction that is named here. The parts share the
+/// state that `CacheTransactions` holds for a transaction and restores when it fails. Apart from that the database is the truth.
 package final class LocalStore {
   /// The name that this cache was given when it was made. A copy of the cache has the same.
   package let cacheID: String
@@ -48,9 +48,9 @@ package final class LocalStore {
   /// Opens the cache in a database, making or migrating its tables.
   ///
   /// - Parameters:
-  ///   - user: whose queue is active; nil when no user is signed in.
+  ///   - user: the owner of the active queue; nil when no user is signed in.
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
-  ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
+  ///   - locks: the locks of this client if it shares the cache with others; nil if it has the cache for itself.
   ///   - backend: names the backend for other clients of the cache, which must have the same.
   ///   - namesDatabase: false for a tool that has only guessed the database.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
@@ -107,7 +107,7 @@ package final class LocalStore {
     hasStarted = true
   }
 
-  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with. At
+  /// Executes a step of the start, and repeats it if rows were repaired in it: nothing is in memory yet that a repair could contradict. At
   /// a second start callers may wait for batches already.
   private func withRepairedRows(_ body: () throws -> Void) throws {
     do {
@@ -151,7 +151,7 @@ package final class LocalStore {
     set { outbox.rejectedLimits = newValue }
   }
 
-  /// The documents whose pending writes keep what they were made for.
+  /// The documents whose pending writes keep their bases.
   package var conflictRules: ConflictRules {
     get { outbox.bases.rules }
     set { outbox.bases.rules = newValue }
@@ -163,7 +163,7 @@ package final class LocalStore {
     set { indexes.areCreated = newValue }
   }
 
-  /// Notes an error that a reader beside this store has found.
+  /// Notes an error that a reader outside this store has found.
   package func noteDamage(_ error: any Error) { _ = try? transactions.repairs(after: error) }
 
   /// Another client has found damage beyond repair.

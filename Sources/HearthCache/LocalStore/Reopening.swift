@@ -7,8 +7,8 @@ package enum Reopening: Equatable, Sendable {
   case targetsWereRepaired(String)
   /// Its files were deleted or replaced: opening it again uses what is in their place.
   case filesAreLost(String)
-  /// The system could not say whether what was written has reached the disk. What is written behind it is not safe until the log was moved
-  /// into the file, or the outbox into another one.
+  /// A sync failed, so it is unknown whether earlier writes have reached the disk. Later writes are not safe until a checkpoint has copied
+  /// the log into the file, or the outbox was saved into another file.
   case syncFailed(String)
 
   /// True for what a disk does that damages the cache again and again.

@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The edges of the results of pinned queries with a limit.
 ///
-/// A limit may be of any size, so a result is read in pieces, in the order of its keys. Its edge stays known until the documents of its
-/// target change, which the row of the target tells: its version is stored with each such change, and else only now and then.
+/// A limit may have any size, so a result is read in pieces, in the order of its keys. Its edge stays known until the documents of its
+/// target change. The row of the target shows that: its version is stored with each such change, and otherwise only occasionally.
 struct ResultEdges {
   /// The part of a query with a limit that is kept.
   enum Extent {
@@ -15,7 +15,7 @@ struct ResultEdges {
     case nothing
   }
 
-  /// A bound on what is read in one step.
+  /// A bound on the reads of one step.
   struct Allowance {
     var documents: Int
     var bytes: Int

@@ -1,16 +1,16 @@
 package import HearthModel
 internal import HearthStore
 
-/// What waiting writes were made for, and what becomes of that when the writes before them leave the outbox.
+/// The documents that pending writes are based on, and their updates when earlier writes leave the outbox.
 ///
-/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are made by batches with
-/// ``HearthModel/MutationBatch/keepsBases`` and brought up to date by every batch of their documents, because rules may come and go while
-/// writes wait. Its methods run inside a transaction.
+/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are created by batches with
+/// ``HearthModel/MutationBatch/keepsBases`` and updated by every batch of their documents, because rules may be added and removed while
+/// writes are pending. Its methods run inside a transaction.
 final class WriteBases {
   private let table: BaseDocumentTable
   private let queue: MutationQueue
   private let documents: DocumentStore
-  /// The documents whose pending writes keep what they were made for.
+  /// The documents whose pending writes keep their bases.
   var rules = ConflictRules()
 
   init(in tables: CacheTables) {
@@ -24,13 +24,13 @@ final class WriteBases {
     !rules.isEmpty && mutations.contains { rules.policy(for: $0.key) != nil }
   }
 
-  /// Keeps what a new batch is made for, before it is in the queue.
+  /// Stores the bases of a new batch, before it is in the queue.
   ///
   /// - Parameters:
   ///   - view: The batch's documents as its owner's local view has them.
   ///   - isDelayed: True if the write has waited for the file, so that its author has seen an earlier view.
-  /// - Returns: the conditions under which it is to be sent; nil if that depends on the batches before it or on documents that the backend
-  ///   has to be asked for.
+  /// - Returns: the preconditions to send it with; nil if they depend on earlier batches or on documents that must be requested from the
+  ///   backend.
   func keep(
     of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], isDelayed: Bool,
     user: MutationQueue.UserRow
@@ -57,17 +57,17 @@ final class WriteBases {
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
   }
 
-  /// Makes the row of a document that has pending batches and none. What they were made for is not known, nor what they will make.
+  /// Creates the missing row of a document with pending batches. Neither their base nor their result is known.
   private func beginIfMissing(_ key: DocumentKey, behind pending: [BatchID], user: MutationQueue.UserRow) throws {
     guard let first = pending.first, try table.base(of: key, user: user) == nil else { return }
     var base = BaseDocument(.unknown(key))
-    // The row was lost that said what the second one was made for: not for what the first one makes since it was resolved.
+    // The lost row held the base of the second batch, which is not the result of the first batch since that was resolved.
     if pending.count > 1, try readableBatch(first, user: user)?.isResolved ?? false { base.next = .unknown(key) }
     try table.set(base, of: key, user: user)
   }
 
-  /// Notes what the second batch of a document is made for, if that is not what the first one makes of its base: the cache has lost the
-  /// document, others have changed it since, or a conflict has made another one of the first.
+  /// Notes the base of the second batch of a document, if it differs from the result of the first batch: the cache has lost the document,
+  /// others have changed it since, or a conflict has replaced the first batch.
   private func noteView(_ seen: Document, behind first: BatchID, user: MutationQueue.UserRow) throws {
     guard var base = try table.base(of: seen.key, user: user), base.document.isFound || base.document.isMissing else {
       return
@@ -80,8 +80,8 @@ final class WriteBases {
     try table.set(base, of: seen.key, user: user)
   }
 
-  /// Notes that a further batch of a document is made for a view without the document that the waiting ones change a part of: the cache has
-  /// lost it, by damage or by a salvage, and only their base is left. What they make of it has to be compared with the next batch.
+  /// Notes that a further batch is based on a view that lacks the document, although pending batches change a part of it: the cache has
+  /// lost the document, by damage or by a salvage, and only their base is left. Their result must be compared with the next batch.
   private func noteIncompleteView(of key: DocumentKey, user: MutationQueue.UserRow) throws {
     guard var base = try table.base(of: key, user: user), base.document.isFound, base.next == nil else { return }
     for batchID in try queue.pendingBatchIDs(for: [key], user: user)[key] ?? [] {
@@ -93,7 +93,7 @@ final class WriteBases {
     try table.set(base, of: key, user: user)
   }
 
-  /// Nil for one that cannot be read: it leaves the queue when it is to be sent, and keeps no write from being stored.
+  /// Nil for an unreadable batch: it leaves the queue when its turn to be sent comes, and does not prevent other writes from being stored.
   private func readableBatch(_ batchID: BatchID, user: MutationQueue.UserRow) throws -> MutationBatch? {
     do {
       return try queue.batch(batchID, user: user)
@@ -102,7 +102,7 @@ final class WriteBases {
     }
   }
 
-  /// Brings bases up to date after a batch was committed: the next one was made for what it has made.
+  /// Advances the bases after a batch was committed: the next batch is based on its result.
   func advance(
     _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
   ) throws {
@@ -132,7 +132,7 @@ final class WriteBases {
     guard let first = pending.first else { return try table.remove(key, user: user) }
     guard var base = try table.base(of: key, user: user) else { return }
     if first < batchID {
-      // The oldest one is still there, with its base. If it has become the only one, nothing is made for what it was.
+      // The oldest batch is still there, with its base. If it has become the only one, no batch is based on its result.
       guard base.next != nil, pending.count == 1 else { return }
       base.next = nil
     } else if let next = base.next {
@@ -152,7 +152,7 @@ final class WriteBases {
     return LocalStore.BatchBases(bases: found)
   }
 
-  /// Keeps what the mutations that take the place of a batch are made for, and the batches behind it.
+  /// Stores the bases of the mutations that replace a batch, and of the batches after it.
   func rebase(_ batch: MutationBatch, _ outcome: LocalStore.ConflictOutcome, user: MutationQueue.UserRow) throws {
     let parts = batch.parts
     let newParts = Dictionary(grouping: outcome.mutations, by: \.key)
@@ -161,11 +161,11 @@ final class WriteBases {
       // As it is now: while the backend or a person was asked, writes behind this one may have been made or cancelled.
       let stored = try table.base(of: key, user: user)
       var former = stored ?? compared
-      // The row was lost that said what the write behind this one was made for: not for what this one makes since it was resolved before.
+      // The lost row held the base of the next write, which is not the result of this one since it was resolved before.
       if stored == nil, batch.isResolved { former.next = .unknown(key) }
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = batch.copyName }
-      // What the write behind this one was made for: the document as the local view showed it.
+      // The base of the next write: the document as the local view showed it.
       var expected = former.next ?? former.document
       if former.next == nil { _ = try parts[key]?.applyToLocalView(&expected, mutatedFields: .empty) }
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Damage of a cache's file, as an error reports it. Errors that are not about damage make none.
+/// The damage of a cache's file that an error reports; none for errors that are not about damage.
 enum CacheDamage {
   /// Pages of the file are not what SQLite wrote. Only another file helps.
   case pages(String)

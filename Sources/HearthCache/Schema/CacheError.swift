@@ -40,13 +40,13 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .corruptRecord(let table, let row, let reason):
       "Cache table \"\(table)\", row \(row): \(reason). The file is damaged; what can be repaired is repaired, "
-        + "otherwise the cache is opened anew and the file set aside."
+        + "otherwise the cache is reopened and the file set aside."
     case .unreadableBatch(let batchID, let reason):
       "Batch \(batchID) of the write queue cannot be read: \(reason)"
     case .unknownBatch(let batchID, let user):
       "Batch \(batchID) is not in the write queue of \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
     case .batchMayBeSent(let batchID):
-      "Batch \(batchID) of the write queue may have reached the backend already; its fate is open until the backend answers."
+      "Batch \(batchID) of the write queue may have reached the backend already; its outcome is unknown until the backend answers."
     case .unknownRejectedBatch(let batchID, let user):
       "No rejected write \(batchID) is kept for \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
     case .unknownTarget(let targetID):

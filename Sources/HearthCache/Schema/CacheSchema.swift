@@ -2,8 +2,8 @@ internal import HearthStore
 
 /// The tables of a cache, in the same file as those of the document store.
 ///
-/// Paths are canonical strings ("cities/SF"); users, targets and batches are numbers. A version takes two columns,
-/// seconds and nanoseconds, so that it comes back exactly as the backend sent it.
+/// Paths are canonical strings ("cities/SF"); users, targets and batches are numbers. A version takes two columns, seconds and nanoseconds,
+/// so that it is returned exactly as the backend sent it.
 enum CacheSchema {
   /// Creates the tables that are missing and migrates the others.
   ///
@@ -43,7 +43,7 @@ enum CacheSchema {
     try Schema.checkVersions(of: components, onPagesOf: path, with: required)
   }
 
-  /// What every file has.
+  /// The components that every file has.
   private static let required: Set = [schema.component, DocumentStore.schema.component]
 
   /// Returns true if opening the file changes tables that an earlier release has made.
@@ -227,7 +227,7 @@ enum CacheSchema {
     "CREATE INDEX cache_unneeded_documents ON cache_document_uses (sequence_number, path) WHERE is_unneeded = 1",
   ]
 
-  /// What is known of writes beyond their contents: how far they were sent, what failed, what became of them, and what they were made for.
+  /// The state of writes beyond their contents: how far they were sent, their failures, their outcomes and their bases.
   private static let outcomes = [
     // Batches of the user up to `through` may have reached the backend; later ones have not (`SentMarks`).
     "CREATE TABLE cache_sent_marks (user_id INTEGER PRIMARY KEY, through INTEGER NOT NULL)",
@@ -274,9 +274,9 @@ enum CacheSchema {
     // The waiting batches of writes with a receipt (`ReceiptTable`). `number` is as above.
     "CREATE TABLE cache_receipts (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, batch_id INTEGER NOT NULL)",
 
-    // The documents that waiting writes were made for, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
-    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none. The key is a hash of user and
-    // path, so that the table needs no index, for the reason above.
+    // The documents that pending writes are based on, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
+    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none. The key is a hash of user and path,
+    // so that the table needs no index, for the reason above.
     """
     CREATE TABLE cache_base_documents (
       hash INTEGER PRIMARY KEY,
@@ -294,7 +294,7 @@ enum CacheSchema {
     """,
   ]
 
-  /// What the application wants to keep.
+  /// The queries that the application wants to keep.
   private static let pins = [
     // The queries that garbage collection spares. `target` is as in `named_queries`. No index, for the reason above; the list is short.
     """

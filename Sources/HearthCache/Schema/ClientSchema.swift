@@ -48,7 +48,7 @@ enum ClientSchema {
     )
     """,
 
-    // The targets that each client uses; `is_watched` is 1 if the backend is to be asked for them.
+    // The targets that each client uses; `is_watched` is 1 if they are watched at the backend.
     """
     CREATE TABLE cache_client_targets (
       client_id INTEGER NOT NULL,
@@ -63,7 +63,7 @@ enum ClientSchema {
     // disagree for good (`TargetAgreement`). Kept while there are several clients.
     "CREATE TABLE cache_current_targets (target_id INTEGER PRIMARY KEY)",
 
-    // What clients tell each other, in the transaction that changed it. `kind` is a `Notice.Kind`.
+    // The notices of clients to each other, written in the transaction that made the change. `kind` is a `Notice.Kind`.
     """
     CREATE TABLE cache_notices (
       number INTEGER PRIMARY KEY,
@@ -77,8 +77,8 @@ enum ClientSchema {
     )
     """,
 
-    // The targets of other clients that the holder of the lease with this number keeps in memory: also for a while after the last of
-    // those clients has left them. Of earlier holders rows may be left, which say nothing.
+    // The targets of other clients that the holder of the lease with this number keeps in memory: also for a while after the last of those
+    // clients has left them. Rows of earlier holders may be left; they have no meaning.
     "CREATE TABLE cache_followed_targets (target_id INTEGER PRIMARY KEY, lease_number INTEGER NOT NULL)",
   ]
 }

@@ -1,10 +1,10 @@
-/// The numbers that are counted up from 0 in the life of a cache: of batches, notices, clients, holders of the lease, uses.
+/// The numbers that count up from 0 during the life of a cache: of batches, notices, clients, holders of the lease, and uses.
 ///
-/// A file may hold any number. One outside of the range was never counted, so it is damage, and none in the range overflows when it is added
-/// to. Targets have a range of their own (`TargetID`).
+/// A file may hold any number. A number outside of the range was never counted, so it is damage; a number in the range does not overflow in
+/// additions. Targets have a range of their own (`TargetID`).
 ///
-/// A counter that is repaired goes on behind the highest row. So that it never comes to its end at once, it ends far behind the last row that it is
-/// repaired from, and rows may have numbers behind its end:
+/// A repaired counter continues after the highest row. Its end is far beyond the last row that it can be repaired from, so that it never
+/// reaches its end at once. Rows may have numbers beyond its end:
 ///
 /// | numbers | counters are repaired from rows with them | counters count on from them | rows may have them |
 /// |---|---|---|---|

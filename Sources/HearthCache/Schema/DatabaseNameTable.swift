@@ -1,10 +1,9 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The backend's database that a cache is one of, for those who look into the file from outside.
+/// The name of the database that a cache belongs to, for tools that inspect the file from outside.
 ///
-/// A client knows it from its settings, and writes it down at its first start. A file that no client of this release has opened lacks the
-/// table.
+/// A client knows it from its settings, and stores it at its first start. A file that no client of this release has opened lacks the table.
 struct DatabaseNameTable {
   let database: Database
 

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The documents that waiting writes were made for, per user, where a rule for conflicts contains them.
+/// The documents that pending writes are based on, per user, where a rule for conflicts contains them.
 ///
 /// A row exists only while the user has a pending batch for the document. A batch that was written without a rule has none, unless a later
 /// one of the document was written under a rule.
@@ -80,7 +80,7 @@ struct BaseDocumentTable {
       copyName: try row.string(at: 7))
   }
 
-  /// Stores what the first pending batch of a document is made for; a later one changes nothing.
+  /// Stores the base of the first pending batch of a document; a later batch changes nothing.
   func insertIfMissing(_ document: Document, user: UserRow) throws {
     try save(BaseDocument(document), of: document.key, user: user, "IGNORE")
   }
@@ -111,16 +111,15 @@ struct BaseDocumentTable {
       .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString))
   }
 
-  /// The key of a row: FNV-1a, the same in every release. Of two documents with one hash one has a row; the base of the other counts as
-  /// not known.
+  /// The key of a row: FNV-1a, the same in every release. If two documents have the same hash, one has a row, and the base of the other
+  /// counts as not known.
   private static func hash(of key: DocumentKey, user: UserRow) -> Int64 {
     let seed = 0xcbf2_9ce4_8422_2325 ^ UInt64(bitPattern: user)
     return Int64(
       bitPattern: key.canonicalString.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
   }
 
-  /// Removes the rows that cannot be read, and those without a pending batch. A batch without them counts as made for a document that
-  /// is not known.
+  /// Removes the rows that cannot be read, and those without a pending batch. A batch without a row counts as based on an unknown document.
   ///
   /// - Returns: The number of rows that could not be read.
   func repair() throws -> Int {

@@ -2,12 +2,12 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The bundles that were loaded, and the queries that they gave names to.
+/// The loaded bundles and their named queries.
 struct BundleTable {
   let database: Database
   let databaseID: DatabaseID
 
-  /// When the bundle of that id was made that was loaded last.
+  /// The time at which the last loaded bundle of that id was made.
   func createTime(of bundleID: String) throws -> SnapshotVersion? {
     try database.firstRow("SELECT create_seconds, create_nanos FROM bundles WHERE bundle_id = ?", .text(bundleID)) {
       try $0.version(at: 0, table: "bundles", row: bundleID)

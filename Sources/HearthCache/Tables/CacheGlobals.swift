@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The one row of counters and versions that belong to the cache as a whole.
 ///
-/// Every value is read from and written to the database where it is used, so a transaction that fails gives back the
-/// numbers it took, and another process never sees a number twice.
+/// Every value is read from the database and written to it at each use. So a failed transaction releases the numbers that it took, and
+/// another process never sees a number twice.
 struct CacheGlobals {
   let database: Database
 
@@ -153,7 +153,7 @@ struct CacheGlobals {
     try repairKeepingTime()
   }
 
-  /// What was kept at a time that the scale has not reached would never age.
+  /// Outcomes that were kept at a time ahead of the scale would never age.
   private func repairKeepingTime() throws {
     assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     let tables = ["cache_rejected_batches", "cache_write_outcomes"]

@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthStore
 
-/// What takes the space of a cache.
+/// The sizes of the parts of a cache.
 package struct CacheSizes: Equatable, Sendable {
   /// The documents that the backend has confirmed for a pinned query.
   package struct PinnedQuery: Equatable, Sendable {

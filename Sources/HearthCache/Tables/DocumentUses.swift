@@ -1,19 +1,19 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The last use of each document, and the documents that nothing refers to any more.
+/// The last use of each document, and the documents without references.
 ///
-/// A mark is kept at the moment at which a reference comes or goes, so remove the reference before setting the mark:
+/// A mark is set when a reference is added or removed, so remove the reference before setting the mark:
 ///
-/// | what happens to a document | mark |
+/// | event of a document | mark |
 /// |---|---|
 /// | a target gains it | in the target's entry for it (`cache_target_documents.sequence_number`), not here |
 /// | a target loses it | `markUse` |
 /// | a batch is queued for it | `markUseByBatch` |
-/// | a batch for it is answered | `markUse` where nothing else needs it; otherwise the mark of the batch is enough |
-/// | a target is collected | the latest of the mark here and that of the target |
+/// | a batch for it is answered | `markUse` if nothing else needs the document; otherwise the mark of the batch is enough |
+/// | a target is collected | the later of the mark here and the mark of the target |
 ///
-/// So the last use is the highest number of both tables, and a document that a target holds needs no row here.
+/// So the last use is the highest number in both tables, and a document of a target needs no row here.
 struct DocumentUses {
   /// A document is unneeded when no target holds it and no user has a pending batch for it.
   static let isUnneeded = """

@@ -1,13 +1,15 @@
 internal import HearthModel
 
-/// The time by which kept refusals and outcomes age: a scale of the cache's own that goes on with the device's clock, and that a wrong clock
-/// cannot move by much.
+/// The time scale for the age of kept refusals and outcomes. It follows the device's clock, but a wrong clock cannot move it by much.
 ///
-/// The clock is read whenever something is kept. Between two readings the scale goes on by what lies between them, as long as that is at most
-/// a day. It stands still when the clock has gone back, and until the clock is where it was before, but for a day at most: a clock that goes
-/// back and forth measures nothing. A longer step may be a correction, so it counts only as far as it leads beyond
-/// every earlier reading, and as a day at most. So a device that begins in 1970 at each start and is corrected later ages by what has passed,
-/// and a clock that is years ahead for a while by a day, however often it is read.
+/// The clock is read whenever something is kept. The scale advances by the difference of two readings, if that is at most a day.
+///
+/// - If the clock has gone back, the scale stands still until the clock reaches its earlier reading, but for a day at most: a clock that
+///   goes back and forth measures nothing.
+/// - A longer step may be a correction of the clock. It counts only as far as it goes beyond every earlier reading, and as a day at most.
+///
+/// So on a device whose clock starts in 1970 and is corrected later, the scale advances by the elapsed time. A clock that is years ahead
+/// for a while advances it by one day, however often it is read.
 struct KeepingTime: Equatable {
   /// The point on the scale, in seconds. It never goes back.
   var seconds: Int64 = 0

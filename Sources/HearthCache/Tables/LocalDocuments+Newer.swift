@@ -5,7 +5,7 @@ extension LocalDocuments {
   /// Stores those remote documents that are newer than the cached ones.
   ///
   /// - Parameters:
-  ///   - keys: those of `updates`, in order.
+  ///   - keys: the keys of `updates`, in order.
   ///   - prepare: completes a document before it is stored.
   func setNewer(
     _ updates: DocumentMap, keys: [DocumentKey], prepare: (inout Document) -> Void = { _ in }

@@ -3,12 +3,12 @@ internal import HearthStore
 
 /// Updates overlays when the remote documents beneath them change.
 ///
-/// An overlay is kept unless the document came into being or went, and the overlay depends on whether it exists
-/// (firebase-ios-sdk local_documents_view.cc, ComputeViews). Calculated again, a transform that the backend has carried
-/// out already would be applied to its own result: a pending server timestamp would have the new value as its previous
-/// one, and listeners would get a snapshot that is neither what they saw nor what is committed.
+/// An overlay is kept, unless the document was created or deleted and the overlay depends on its existence (firebase-ios-sdk
+/// local_documents_view.cc, ComputeViews). A recalculation would apply a transform that the backend has already carried out to its own
+/// result: a pending server timestamp would have the new value as its previous one, and listeners would get a snapshot that is neither the
+/// former one nor the committed one.
 ///
-/// The next answer to one of the document's batches ends it: what is left is calculated on the document as it is.
+/// The next answer to one of the document's batches ends that: the remaining batches are applied to the present document.
 extension LocalDocuments {
   /// The documents that users have pending batches for, before a change of the remote documents.
   struct Owned {
@@ -107,10 +107,10 @@ extension LocalDocuments {
     }
   }
 
-  /// Those of some documents with an overlay that replaces them of which a pending batch replaces the document.
+  /// The documents that a pending set or delete replaces, among some documents with an overlay that replaces them.
   ///
-  /// Such an overlay may also come from patches alone, made when the cache knew nothing of the document. Then it depends
-  /// on whether the document exists.
+  /// Such an overlay may also result from patches alone, written when the cache did not know the document. Then it depends on whether the
+  /// document exists.
   private func keysReplaced(by changes: [Change], owner: UserRow) throws -> Set<DocumentKey> {
     guard !changes.isEmpty else { return [] }
     var keys: [BatchID: [DocumentKey]] = [:]

@@ -3,10 +3,9 @@ internal import HearthStore
 
 /// The local view: the remote documents with the pending batches on top, in order.
 ///
-/// The overlay table holds that sum in a form that is cheap to read. It is brought up to date in the transaction that
-/// changes one of the terms: a batch appended, acknowledged or rejected, a remote document changed (for every user
-/// with pending batches for it, signed in or not). A changed remote document leaves most overlays as they are; see
-/// `LocalDocuments+RemoteChanges.swift`.
+/// The overlay table holds that sum in a form that is cheap to read. It is updated in the transaction that changes one of the terms: a
+/// batch is appended, acknowledged or rejected, or a remote document changes (for every user with pending batches for it, signed in or
+/// not). A changed remote document leaves most overlays unchanged; see `LocalDocuments+RemoteChanges.swift`.
 struct LocalDocuments {
   typealias UserRow = MutationQueue.UserRow
 
@@ -14,15 +13,15 @@ struct LocalDocuments {
   let queue: MutationQueue
   let overlays: OverlayTable
 
-  /// Overlays carry pending server timestamps as values; no transform is left that would need a time.
+  /// Overlays carry pending server timestamps as values, so no remaining transform needs a time.
   static let noWriteTime = Timestamp(seconds: 0, nanoseconds: 0)
 
-  /// A document of the local view, and which of its fields differ from the remote document by pending writes
-  /// (`mask` nil: the whole document).
+  /// A document of the local view, with the fields that differ from the remote document because of pending writes (`mask` nil: the whole
+  /// document).
   struct Overlaid {
     var document: Document
     var mask: FieldMask?
-    /// That of the overlay, `exact` without one.
+    /// The state of the overlay; `exact` without one.
     var state = OverlayTable.State.exact
   }
 
@@ -70,7 +69,7 @@ struct LocalDocuments {
     for key: DocumentKey, remote: DocumentStore.Reader, local: OverlayTable.Reader
   ) throws -> Document {
     let overlay = try local.entry(for: key)
-    // Fields of which nothing remains are not read: checking them costs as much as the rest of the document.
+    // Fields that are replaced entirely are not read: checking them costs as much as the rest of the document.
     let isReplaced = overlay.map { $0.mutation.replacesDocument && $0.mutation.transforms.isEmpty } ?? false
     return try Self.overlaid(remote.document(for: key, withFields: !isReplaced), by: overlay).document
   }
@@ -98,7 +97,7 @@ struct LocalDocuments {
   ///
   /// Reads only the batches that touch one of these documents. A document without any loses its overlay.
   ///
-  /// - Parameter isKept: the overlays are to stay over what the backend is about to make of the documents.
+  /// - Parameter isKept: the overlays stay on top of the state that the backend is about to give the documents.
   func recalculate(_ remote: DocumentMap, isKept: Bool = false, user: UserRow) throws -> DocumentMap {
     let keys = remote.keys.sorted()
     let pending = try queue.pendingBatchIDs(for: keys, user: user)
@@ -142,10 +141,10 @@ struct LocalDocuments {
   /// Returns the state of an overlay that was `exact` on top of `before`, after the oldest batch in it was acknowledged and
   /// changed the remote document to `after`: `exact`, `wide`, or nil if it no longer shows what the other batches do.
   ///
-  /// It shows that if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from
-  /// there. The overlay covers every field that the next batch changes, so the fields that it takes from the remote
-  /// document are the same in `before`, in those contents and in `after`. It is wide if only the acknowledged batch is
-  /// known to change one of its fields. Of both batches only the part of this document is needed.
+  /// It shows that if the next batch has an effect both ways and leaves the same contents. All later batches start from there. The overlay
+  /// covers every field that the next batch changes, so the fields that it takes from the remote document are the same in `before`, in
+  /// those contents and in `after`. It is wide if only the acknowledged batch is known to change one of its fields. Only the part of both
+  /// batches for this document is needed.
   func stateOfUnaffected(
     from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
   ) throws -> OverlayTable.State? {

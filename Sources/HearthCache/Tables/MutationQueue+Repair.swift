@@ -96,7 +96,7 @@ extension MutationQueue {
     if let problem { throw Self.indexDoesNotFit(problem) }
   }
 
-  /// Compares all batches with their index. What a repair makes anew from rows that belong to other users would belong to those, too.
+  /// Compares all batches with their index. Rows that a repair rebuilds from rows of other users would belong to those users, too.
   func checkIndexOfBatches() throws {
     let batchID = try database.firstRow(
       """

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outbox: one queue of mutation batches per user, in the order in which they were written.
+/// The outbox: one queue of mutation batches per user, in the order of the writes.
 ///
 /// `UserRow` is the number of the user's row; a user without a row has never written anything.
 struct MutationQueue {
@@ -101,7 +101,7 @@ struct MutationQueue {
 
   private var receipts: ReceiptTable { ReceiptTable(database: database) }
 
-  /// Makes the table of receipts anew from the batches that can be read.
+  /// Rebuilds the table of receipts from the readable batches.
   func rebuildReceipts() throws {
     try receipts.removeAll()
     try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches ORDER BY batch_id") {
@@ -319,7 +319,7 @@ struct MutationQueue {
     return pending
   }
 
-  /// Those of some documents that the user has pending batches for.
+  /// Returns the documents, among some, for which the user has pending batches.
   ///
   /// Reads at most one row and does at most one look-up per key. With fewer pending batches than keys, it reads their rows
   /// and looks up what is among them.

@@ -1,4 +1,4 @@
-/// The identity that an outbox belongs to. A write is only ever sent with the identity that made it.
+/// The identity that owns an outbox. A write is only sent with the identity that made it.
 ///
 /// | | ``name`` | key in the file | in words |
 /// |---|---|---|---|
@@ -8,8 +8,8 @@
 /// | ``emulatorOwner`` | U+0001 and the key | `emulator:owner` | (emulator owner) |
 /// | ``application(_:)`` | U+0001 and the key | `credentials:` and its name | (credentials NAME) |
 ///
-/// The key of every user begins with `=` and no other one does, so that no user id, whatever its characters, gets the outbox of another
-/// kind. A user id that begins with U+0001 is named like the others, by U+0001 and its key, so that names differ as the keys do.
+/// Only the keys of users begin with `=`, so no user id, whatever its characters, gets the outbox of another kind. A user id that begins
+/// with U+0001 is named like the other kinds, by U+0001 and its key, so different keys have different names.
 package enum OutboxOwner: Equatable, Sendable {
   /// Requests without credentials.
   case nobody
@@ -99,7 +99,7 @@ package enum OutboxOwner: Equatable, Sendable {
   /// The id of a user; nil for all others.
   package var userID: String? { if case .user(let id) = self { id } else { nil } }
 
-  /// The identity as tables show it. What is no user id stands in parentheses.
+  /// The identity as tables show it. Any name that is not a user id stands in parentheses.
   package var inWords: String {
     switch self {
     case .nobody: "(signed out)"

@@ -2,8 +2,8 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outcomes of writes with a receipt, and of those that a client may wait for that counts as dead, each under the identity of its batch, for
-/// a limited time.
+/// The outcomes of writes with a receipt, and of writes whose client counts as dead and may still wait for them. Each is kept under the
+/// identity of its batch, for a limited time.
 struct OutcomeTable {
   let database: Database
   let databaseID: DatabaseID

@@ -2,10 +2,10 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// For each document with pending writes of a user: the one mutation that does the same as all of them.
+/// One mutation for each document with pending writes of a user, equivalent to all of them together.
 ///
-/// Kept in sync with the queue in every transaction, so that reading the local view costs one lookup however long the
-/// queue is. An overlay exists only while a batch for its document is pending.
+/// It is updated with the queue in every transaction, so reading the local view costs one lookup however long the queue is. An overlay
+/// exists only while a batch for its document is pending.
 struct OverlayTable {
   typealias UserRow = MutationQueue.UserRow
 
@@ -30,7 +30,7 @@ struct OverlayTable {
 
   /// Looks up the overlays of one user with one statement.
   ///
-  /// Valid in the transaction that it was made in.
+  /// Valid in the transaction that created it.
   struct Reader {
     /// Nil if the user has no overlays.
     fileprivate let statement: Statement?

@@ -2,9 +2,9 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The queries that the application has pinned: garbage collection spares their targets, and so the documents of those.
+/// The queries that the application has pinned: garbage collection spares their targets and the documents of these.
 ///
-/// A pin names a query, not a target: the row of its target may go and come back.
+/// A pin names a query, not a target: the row of its target may be removed and created again.
 struct PinTable {
   let database: Database
   let databaseID: DatabaseID

@@ -1,8 +1,8 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The waiting batches of writes with a receipt, by their identities, so that a receipt that is asked for is found without a look at the
-/// bytes of the outbox. Writes without a receipt cost nothing here.
+/// The pending batches of writes with a receipt, by their identities, so that a receipt is found without reading the bytes of the outbox.
+/// Writes without a receipt cost nothing here.
 struct ReceiptTable {
   let database: Database
 

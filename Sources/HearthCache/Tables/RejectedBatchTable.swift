@@ -16,7 +16,7 @@ package struct RejectedBatch: Equatable, Sendable {
   }
 }
 
-/// How many refused batches of each user are kept, and for how long.
+/// The number of refused batches that are kept for each user, and the time for which they are kept.
 package struct RejectedBatchLimits: Equatable, Sendable {
   /// At most this many of a user; the oldest go first. 0 keeps none.
   package var count: Int64
@@ -29,7 +29,7 @@ package struct RejectedBatchLimits: Equatable, Sendable {
   }
 }
 
-/// The batches that the backend has refused, per user, until the application discards them or hands them in again.
+/// The batches that the backend has refused, per user, until the application discards or resubmits them.
 struct RejectedBatchTable {
   typealias UserRow = MutationQueue.UserRow
 

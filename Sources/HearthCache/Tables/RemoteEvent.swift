@@ -8,7 +8,7 @@ package struct TargetChange: Equatable, Sendable {
   package var resumeToken: [UInt8]
   /// True if the backend has sent everything that the target holds.
   package var isCurrent: Bool
-  /// True if the backend has begun to send everything anew on this stream. Until the target is current, what it holds is a part.
+  /// True if the backend has begun to send everything again on this stream. Until the target is current, what it holds is a part.
   package var isReset = false
   /// True if another client has found that client and backend disagree for good which documents the target has.
   package var isDisputed = false
@@ -45,7 +45,7 @@ package struct RemoteEvent: Equatable, Sendable {
   package var targetMismatches: [TargetID: TargetPurpose]
   /// Found or missing documents. Missing at version `.none` means: forget what the cache holds.
   package var documentUpdates: [DocumentKey: Document]
-  /// Those of `documentUpdates` that only a limbo resolution asked for.
+  /// The keys in `documentUpdates` that only a limbo resolution asked for.
   package var limboDocumentChanges: Set<DocumentKey>
 
   package init(
@@ -71,7 +71,7 @@ package struct RemoteEvent: Equatable, Sendable {
   /// Checks what holds for each event, whatever the backend has sent.
   func assertInvariants() {
     assert(documentUpdates.allSatisfy { $0.key == $0.value.key }, "a document is found under another one's key")
-    assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "a document of which nothing is known is news")
+    assert(documentUpdates.values.allSatisfy { !$0.isUnknown }, "an unknown document is news")
     assert(
       limboDocumentChanges.allSatisfy { documentUpdates[$0] != nil }, "a lookup has found a document that is no news")
     assert(
@@ -104,7 +104,7 @@ package struct LocalViewChanges: Equatable, Sendable {
   }
 }
 
-/// Which documents and targets the cache gives up, and when.
+/// The kind of garbage collection: which documents and targets are removed, and when.
 package enum GarbageCollection: Equatable, Sendable {
   /// At the end of each operation: the documents it touched that no target, no view and no pending write needs.
   case eager

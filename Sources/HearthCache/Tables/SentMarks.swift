@@ -1,11 +1,11 @@
 package import HearthModel
 internal import HearthStore
 
-/// How far the outbox of each user may have reached the backend, and the attempts that failed.
+/// The marks up to which each user's outbox may have reached the backend, and the attempts that failed.
 ///
-/// A mark is stored before a batch is sent for the first time, and ahead of it by some batches, so that sending one write after the
-/// other costs a durable commit only now and then. When the stream ends, it goes back to the last batch that was sent. So a batch
-/// behind the mark has certainly never been sent, also in the eyes of another process or after a restart, and can be taken back.
+/// A mark is stored before a batch is sent for the first time, and ahead of it by some batches, so that sending one write after the other
+/// costs a durable commit only now and then. When the stream ends, it goes back to the last batch that was sent. So a batch after the mark
+/// has certainly never been sent and can be cancelled. Other processes and later runs can rely on that too.
 package struct SentMarks {
   typealias UserRow = MutationQueue.UserRow
 

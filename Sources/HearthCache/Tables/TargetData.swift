@@ -2,8 +2,8 @@ package import HearthModel
 
 /// The state of one target in the cache: its number, its resume token and its versions.
 ///
-/// The row in the database may carry an older resume token than the value in memory (tokens are written only when it
-/// is worth a write, see `LocalStore.apply(_:)`), never a newer one than the documents beside it.
+/// The row in the database may carry an older resume token than the value in memory (tokens are written only when it is worth a write, see
+/// `LocalStore.apply(_:)`), never a newer one than the stored documents.
 package struct TargetData: Equatable, Sendable {
   package var target: Target
   /// Even for what the user listens to, odd for limbo resolutions, which have no row in the database.

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The targets that the cache knows, and which documents the backend has confirmed for each.
+/// The targets that the cache knows, and the documents that the backend has confirmed for each.
 struct TargetTable {
   let database: Database
   let databaseID: DatabaseID

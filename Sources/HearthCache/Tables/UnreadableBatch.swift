@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A pending write that the file no longer holds as it was written.
+/// A pending write whose contents in the file are damaged.
 package struct UnreadableBatch: Sendable {
   package var batchID: BatchID
   package var reason: String

@@ -1,7 +1,7 @@
 /// The metadata of a bundle: its first element.
 package struct BundleMetadata: Equatable, Sendable {
   package var id: String
-  /// The time when the bundle was made. Of two bundles with the same id the later one counts.
+  /// The time when the bundle was made. If two bundles have the same id, the later one counts.
   package var createTime: SnapshotVersion
   /// Version of the format.
   package var version: Int
@@ -18,7 +18,7 @@ package struct BundleMetadata: Equatable, Sendable {
   }
 }
 
-/// A query that a bundle gives a name to.
+/// A named query of a bundle.
 package struct NamedQuery: Equatable, Sendable {
   package var name: String
   package var query: Query

@@ -1,11 +1,12 @@
-/// The document that the oldest waiting write of a user was made for.
+/// The document that the oldest waiting write of a user is based on.
 package struct BaseDocument: Equatable, Sendable {
   /// As the backend had it, with that version; unknown if the cache did not have it.
   package var document: Document
   /// True if the backend's document has become another one than `document` by the resolution of an earlier conflict.
   package var isOutdated: Bool
-  /// The document that the write after the oldest one was made for, if that is not what the oldest one now makes: the oldest one has
-  /// become another one by the resolution of a conflict, or the cache had lost the document, or got a newer one, when the later one was made.
+  /// The document that the write after the oldest one is based on, if it differs from the result of the oldest one. That happens when the
+  /// resolution of a conflict has replaced the oldest write, or when the cache had lost the document or received a newer one before the
+  /// later write.
   package var next: Document?
   /// Part of the name of copies that are made of the document; empty as long as none was.
   package var copyName: String
@@ -17,7 +18,7 @@ package struct BaseDocument: Equatable, Sendable {
     self.copyName = copyName
   }
 
-  /// True if the backend's document has to be read before a write can be sent.
+  /// True if the backend's document must be read before a write can be sent.
   package var mustBeCompared: Bool { isOutdated || !(document.isFound || document.isMissing) }
 
   /// The condition under which a mutation may be carried out; nil if its own one is enough.
@@ -31,7 +32,7 @@ package struct BaseDocument: Equatable, Sendable {
     }
   }
 
-  /// Returns whether the backend's document is another one than a write was made for.
+  /// Returns whether the backend's document differs from the one that a write is based on.
   package func isContradicted(by remote: Document) -> Bool {
     if isOutdated { return !hasContents(of: remote) }
     if document.isFound { return !remote.isFound || remote.version != document.version }
@@ -45,7 +46,7 @@ package struct BaseDocument: Equatable, Sendable {
 }
 
 extension MutationBatch {
-  /// The conditions under which mutations may be carried out that were made for some documents: one for each of these, in place of that of
+  /// The preconditions that bind mutations to the documents that they are based on. Each document gets one, in place of the precondition of
   /// its first mutation. Further mutations of a document find it as the first one has left it.
   package static func guards(
     of mutations: [Mutation], madeFor bases: [DocumentKey: BaseDocument]

@@ -15,7 +15,7 @@ package enum ConflictScope: Hashable, Sendable {
   }
 }
 
-/// How a conflict is resolved: the backend's document is not the one that a waiting write was made for.
+/// The resolution of a conflict: the backend's document is not the one that a waiting write is based on.
 package enum ConflictPolicy: Hashable, Sendable {
   /// Field by field; where both sides have changed a field, the local change stays, or the backend's.
   case mergeFields(prefersRemote: Bool)
@@ -37,7 +37,7 @@ package struct ConflictRule: Hashable, Sendable {
   }
 }
 
-/// The rules in order; for each document the first one counts that contains it.
+/// The rules in order. For each document, the first rule that contains it counts.
 package struct ConflictRules: Hashable, Sendable {
   package var rules: [ConflictRule]
 

@@ -1,11 +1,11 @@
-/// What the mutations of a batch do to one document, in a form that can be carried over to another version of it.
+/// The changes that the mutations of a batch make to one document, in a form that can be carried over to another version of it.
 package struct DocumentEdit: Sendable {
   package let key: DocumentKey
   /// The fields before; nil if the document did not exist, or is not known.
   package let base: MapValue?
   /// The fields after all mutations without their transforms; nil if they delete the document.
   package let fields: MapValue?
-  /// Those that are carried out on `fields`, in order.
+  /// The transforms that are applied to `fields`, in order.
   package let transforms: [FieldTransform]
   private let mutations: [Mutation]
 
@@ -50,7 +50,7 @@ package struct DocumentEdit: Sendable {
     return .found(key, version: .none, fields: EncodedFields(contents))
   }
 
-  /// What a document shows of an edit.
+  /// The part of an edit that a document shows.
   package enum Effect: Equatable, Sendable {
     /// It is another one than the edit makes.
     case absent
@@ -74,11 +74,11 @@ package struct DocumentEdit: Sendable {
 
   // MARK: - Resolutions
 
-  /// What is to become of the edit.
+  /// The outcome of the edit.
   package enum Resolution: Equatable, Sendable {
     /// These mutations take its place.
     case mutations([Mutation])
-    /// The backend's document stays as it is, and this mutation makes another one beside it.
+    /// The backend's document stays as it is, and this mutation creates a second document.
     case copy(Mutation)
     /// The backend's document has it already.
     case isThere
@@ -90,7 +90,7 @@ package struct DocumentEdit: Sendable {
   ///
   /// - Parameters:
   ///   - copyName: part of the name of the copy that `keepBoth` makes.
-  /// - Returns: Nil if the application is to be asked.
+  /// - Returns: Nil if the application has to decide.
   package func resolved(
     by policy: ConflictPolicy, with remote: Document, copyName: String, at localWriteTime: Timestamp
   ) throws(WireFormatError) -> Resolution? {
@@ -159,10 +159,10 @@ extension MapValue {
   }
 }
 
-/// Finds the fields in which one side of a conflict differs from the common base, and which of them are to be written.
+/// Finds the fields in which one side of a conflict differs from the common base, and decides which of them to write.
 private struct FieldMerge {
   let prefersRemote: Bool
-  /// The local changes that are to be written.
+  /// The local changes to write.
   var changed: [FieldPath] = []
   /// True if a local change gave way.
   var hasDropped = false
@@ -187,7 +187,7 @@ private struct FieldMerge {
 }
 
 extension DocumentKey {
-  /// The key of a copy beside the document: its id, "~" and the name.
+  /// The key of a copy of the document: its id, "~" and the name.
   package func copy(named name: String) -> DocumentKey {
     var segments = Array(path.segments)
     let id = segments.removeLast()

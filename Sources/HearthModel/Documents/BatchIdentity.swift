@@ -1,7 +1,7 @@
 /// Identifies one batch of writes among those of all caches: 128 random bits, drawn when the user writes.
 ///
-/// A batch number tells batches apart in one file only. A folder that was put back to an older state, or copied, gives
-/// the same numbers again; it never draws the same identity again.
+/// A batch number is unique in one file only. A folder that was restored to an older state, or copied, uses the same numbers again, but it
+/// never draws the same identity again.
 package struct BatchIdentity: Hashable, Sendable {
   package var high: UInt64
   package var low: UInt64
@@ -68,8 +68,8 @@ package struct BatchIdentity: Hashable, Sendable {
 /// The label of a batch for a backend that has announced that it knows labels: sixteen hexadecimal digits for the client, "-", and
 /// thirty-two for the batch's ``BatchIdentity``, all in lower case.
 ///
-/// The identity alone names the batch. The client's part is a hash of its cache's name, by which a backend can bound its storage per
-/// client; two clients with the same hash do no harm.
+/// The identity alone names the batch. The client's part is a hash of its cache's name. A backend can use it to bound its storage per
+/// client; two clients with the same hash are harmless.
 package struct BatchLabel: Hashable, Sendable {
   package var client: UInt64
   package var identity: BatchIdentity

@@ -1,4 +1,4 @@
-/// The knowledge about one document at one moment: none, that it exists with these fields, or that it does not exist.
+/// The knowledge about one document at one moment: it is unknown, it exists with these fields, or it does not exist.
 ///
 /// The fields stay in their wire encoding. Two documents are equal when key, kind, version, mutation state and field
 /// values are equal; the times at which a document was created or read do not affect what a user sees and are not
@@ -51,7 +51,7 @@ package struct Document: Sendable {
     self.mutationState = mutationState
   }
 
-  /// A document of which nothing is known.
+  /// A document without any knowledge of its contents or existence.
   package static func unknown(_ key: DocumentKey) -> Document {
     Document(
       key: key, kind: .unknown, version: .none, createTime: .none, readTime: .none, fields: .empty,

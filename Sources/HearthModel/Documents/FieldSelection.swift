@@ -1,4 +1,4 @@
-/// The fields of a mask as a tree, beside which maps are laid to cut out their part.
+/// The fields of a mask as a tree, which selects the matching part of a map.
 ///
 /// The cost for a map is O(n log m), where n is the smaller and m the larger of the numbers of its fields and of the mask's paths. So a mask
 /// of many thousand paths costs little for a small document.

@@ -1,4 +1,4 @@
-/// A change of one field whose result depends on the field's value when it is carried out.
+/// A change of one field that is computed from the field's value at the time of the commit.
 package struct FieldTransform: Hashable, Sendable {
   package var path: FieldPath
   package var operation: TransformOperation

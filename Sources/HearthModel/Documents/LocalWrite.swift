@@ -14,13 +14,13 @@ package struct LocalWrite: Equatable, Sendable {
   package var mutations: [Mutation]
   /// The time that local estimates of server timestamps show.
   package var localWriteTime: Timestamp
-  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it is to have no label.
+  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it gets no label.
   package var identity: BatchIdentity?
   /// True if the caller is told when the write is saved, and its outcome is kept under its identity.
   package var keepsOutcome: Bool
   /// The refused batch whose mutations are queued again, in place of `mutations`; it leaves the list of those.
   package var resubmits: BatchID?
-  /// That of the refused batch; nil to go by its number alone.
+  /// The identity of the refused batch; nil to go by its number alone.
   package var resubmitsIdentity: BatchIdentity?
 
   /// - Parameter id: The default is for callers that hear of no completion.

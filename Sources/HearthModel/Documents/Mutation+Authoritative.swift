@@ -5,7 +5,7 @@ extension Mutation {
   /// ``Document/hasSameContents(as:)`` to keep the old update time (Firestore documentation of WriteResult.update_time).
   ///
   /// - Parameters:
-  ///   - document: the stored document; one of which nothing is known counts as missing.
+  ///   - document: the stored document; an unknown one counts as missing.
   ///   - commitTime: the version that the commit gets.
   ///   - requestTime: the value of server timestamps, cut to milliseconds.
   ///   - resourceName: the full name of the document, for the texts of errors; its path in the database if nil.

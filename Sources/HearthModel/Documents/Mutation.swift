@@ -3,8 +3,8 @@
 /// A mutation is applied in three ways: to the local view before the backend knows of it
 /// (``applyToLocalView(_:previousMask:localWriteTime:)``), to the cached document after the backend acknowledged it
 /// (``applyToRemoteDocument(_:result:)``), and authoritatively by the backend itself
-/// (``applied(to:commitTime:requestTime:resourceName:)``). In all three the operation's own data come first and the
-/// transforms follow, in their order, each on the result of the steps before it.
+/// (``applied(to:commitTime:requestTime:resourceName:)``). In all three the operation's own data comes first. The transforms follow in
+/// their order, each on the result of the steps before it.
 package struct Mutation: Hashable, Sendable {
   package enum Operation: Hashable, Sendable {
     /// Replaces the document, or creates it.

@@ -27,14 +27,15 @@ package struct MutationBatch: Equatable, Sendable {
   /// Applied to the local view before ``mutations`` and never sent: they fix the initial values of increments.
   package var baseMutations: [Mutation]
   package var mutations: [Mutation]
-  /// True if its outcome is to be kept for a while, under its identity.
+  /// True if its outcome is kept for a while, under its identity.
   package var keepsOutcome: Bool
-  /// True if the documents that it was made for are kept, because a rule for conflicts contains one of them.
+  /// True if its base documents are kept, because a rule for conflicts contains one of them.
   package var keepsBases: Bool
   /// True if the resolution of a conflict has put other mutations in the place of those that the application wrote.
   package var isResolved: Bool
-  /// The conditions under which the backend is to carry it out, by document, in place of those of its first mutation. They are stored before
-  /// the batch is sent for the first time, and it is sent with them until it is answered, whatever the rules for conflicts are by then.
+  /// The conditions under which the backend carries it out, by document. They take the place of those of its first mutation. They are
+  /// stored before the batch is sent for the first time, and it is sent with them until it is answered, whatever the rules for conflicts
+  /// are by then.
   ///
   /// Nil as long as they are not decided, so that it was never sent, and always without ``keepsBases``.
   package var guards: [DocumentKey: Precondition]?

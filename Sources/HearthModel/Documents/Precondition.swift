@@ -1,4 +1,4 @@
-/// A condition on the stored document without which a mutation is not applied.
+/// A condition on the stored document. If it does not hold, the mutation is not applied.
 package enum Precondition: Hashable, Sendable {
   /// Always holds.
   case none
@@ -8,7 +8,7 @@ package enum Precondition: Hashable, Sendable {
   /// mobile SDKs before November 2022 send it for what their transactions read as missing.
   case updateTime(SnapshotVersion)
 
-  /// Returns whether the precondition holds. A document of which nothing is known counts as one that does not exist.
+  /// Returns whether the precondition holds. An unknown document counts as one that does not exist.
   package func isSatisfied(by document: Document) -> Bool {
     switch self {
     case .none: true

@@ -1,4 +1,4 @@
-/// What became of a write: the answer of the backend, or the end without one.
+/// The outcome of a write: the answer of the backend, or the end without one.
 package enum WriteOutcome: Equatable, Sendable {
   /// The backend has committed it: at which version, and with one result for each mutation, in order.
   case committed(SnapshotVersion, [MutationResult])

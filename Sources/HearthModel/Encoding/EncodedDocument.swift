@@ -25,7 +25,7 @@ package struct EncodedDocument: Sendable, Hashable {
 
   /// Cuts a message into its parts and checks all of it but the name.
   ///
-  /// - Parameter readName: makes the name of its bytes. Whoever knows the name need not copy it.
+  /// - Parameter readName: makes the name from its bytes. A caller that knows the name need not copy it.
   package init(
     parsing message: WireReader, readName: (WireReader) throws(WireFormatError) -> String
   ) throws(WireFormatError) {

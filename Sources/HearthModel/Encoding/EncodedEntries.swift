@@ -1,5 +1,4 @@
-/// The entries of a map field in their wire encoding, in the order in which they came: those of a `MapValue`, or the
-/// fields of a `Document`.
+/// The entries of a map field in their wire encoding, in their received order: the entries of a `MapValue`, or the fields of a `Document`.
 struct EncodedEntries {
   let message: WireReader
   let field: Int

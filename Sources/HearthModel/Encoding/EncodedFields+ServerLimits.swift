@@ -43,7 +43,7 @@ private struct PlainCheck {
       lastKey = entry.key
       count += 1
     }
-    // Of a key that stands twice only the last entry counts.
+    // If a key occurs twice, only its last entry counts.
     if isSorted { return true }
     return try entries.sorted().count == count
   }
@@ -169,7 +169,7 @@ private struct PlainCheck {
   }
 }
 
-// What every usual encoder writes: nil stands for another form of the same, which is longer.
+// The form that every usual encoder writes. Nil stands for a longer form of the same value.
 extension WireReader {
   private static func varintByteCount(_ value: UInt64) -> Int {
     value == 0 ? 1 : (70 - value.leadingZeroBitCount) / 7

@@ -1,7 +1,7 @@
 // The published rules of Firestore for the size of documents, as in `Value.storageSizeBytes`, without building the values.
 
 extension EncodedFields {
-  /// The part of the names and values in the size of their document. Of a key that stands twice, both entries count.
+  /// The part of the names and values in the size of their document. If a key occurs twice, both entries count.
   package func storageSizeBytes() throws(WireFormatError) -> Int {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedEntries(reader, field: ValueField.documentFields).storageSizeBytes()

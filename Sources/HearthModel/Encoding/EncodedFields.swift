@@ -1,5 +1,5 @@
-/// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the
-/// other, as they came.
+/// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the other, in their
+/// received order.
 ///
 /// Two of them are equal if they hold equal values, whatever their order and form of encoding.
 package struct EncodedFields: Sendable {
@@ -29,7 +29,7 @@ package struct EncodedFields: Sendable {
 
   package var isEmpty: Bool { bytes.isEmpty }
 
-  /// Returns whether a value stands below more than so many levels of maps and arrays, of which the fields themselves are the first.
+  /// Returns whether a value is nested in more than so many levels of maps and arrays. The fields themselves are the first level.
   package func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedValue.isNested(EncodedEntries(reader, field: ValueField.documentFields), deeperThan: levels)
@@ -90,7 +90,7 @@ extension EncodedFields: CustomStringConvertible {
   }
 }
 
-/// The encoded fields of a document, read in place. Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from.
+/// The encoded fields of a document, read in place. It does not own its bytes and must not leave the `withUnsafeBytes` that it came from.
 package struct EncodedFieldsView {
   let message: WireReader
 

@@ -1,4 +1,4 @@
-/// The entries of an encoded map, found once and kept in the order of their keys, for readers that ask for many of them.
+/// The entries of an encoded map, found once and kept in the order of their keys, for readers that need many of them.
 ///
 /// Built in one pass if the keys are in order, as in nearly all encoded maps. A look-up is logarithmic, and constant if keys are requested
 /// in order. The values stay parts of the encoding.
@@ -140,7 +140,7 @@ extension EncodedValue {
   }
 }
 
-/// A copy of bytes that stays at one address for the lifetime of the object, so that readers of them may be stored with it.
+/// A copy of bytes at one address for the lifetime of the object, so that readers of the bytes can be stored with it.
 package final class PinnedBytes {
   private let memory: UnsafeMutableRawBufferPointer
 

@@ -106,7 +106,7 @@ extension EncodedValue {
     }
   }
 
-  /// Returns whether a value stands below more than so many further levels, of which the entries are one.
+  /// Returns whether a value is nested in more than so many further levels. The entries are one level.
   static func isNested(_ entries: EncodedEntries, deeperThan levels: Int) throws(WireFormatError) -> Bool {
     var isDeeper = false
     try entries.forEach { entry throws(WireFormatError) in
@@ -116,7 +116,7 @@ extension EncodedValue {
     return isDeeper
   }
 
-  /// Returns whether a value in this one stands below more than so many levels, of which this one is the first.
+  /// Returns whether a value in this one is nested in more than so many levels. This value is the first level.
   private func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
     switch payload {
     case .null, .boolean, .integer, .double, .timestamp, .pendingServerTimestamp, .string, .bytes, .reference,

@@ -1,6 +1,6 @@
-/// A value in its wire encoding, read in place: its type and the places of its parts, without building any of them.
+/// A value in its wire encoding, read in place: its type and the offsets of its parts, without building them.
 ///
-/// Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
+/// It does not own its bytes and must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
 /// reached.
 package struct EncodedValue {
   package enum Payload {
@@ -27,7 +27,7 @@ package struct EncodedValue {
     try self.init(WireReader(bytes))
   }
 
-  /// Reads the contents of a `google.firestore.v1.Value`. Of several members of its oneof, the last one counts.
+  /// Reads the contents of a `google.firestore.v1.Value`. If there are several members of its oneof, the last one counts.
   package init(_ message: WireReader) throws(WireFormatError) {
     var reader = message
     var payload: Payload?

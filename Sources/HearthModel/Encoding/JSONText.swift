@@ -1,7 +1,7 @@
 /// A JSON value as written: numbers as text, members in order, names compared by their bytes.
 ///
-/// Foundation's readers keep members in Swift dictionaries, in which field names that differ only in Unicode normalisation are the
-/// same; to Firestore they are two fields.
+/// Foundation's readers keep members in Swift dictionaries, where field names that differ only in Unicode normalisation are the same. In
+/// Firestore they are two fields.
 package indirect enum JSONText: Sendable {
   case null
   case bool(Bool)

@@ -12,7 +12,7 @@ enum ValueField {
   static let string = 17
   static let bytes = 18
 
-  /// Returns whether a field is one of the types of a value, of which the last one counts.
+  /// Returns whether a field is one of the types of a value. If a message has several, the last one counts.
   static func isMember(_ field: Int) -> Bool {
     switch field {
     case boolean, integer, double, reference, map, geoPoint, array, timestamp, null, string, bytes: true

@@ -1,9 +1,9 @@
 /// Reads the protobuf wire format from bytes that it does not own.
 ///
 /// Every access is checked against the end of the message. Anything that does not fit is a `WireFormatError` whose offset counts from the
-/// beginning of the outermost bytes. Groups are rejected: no message of Firestore has any.
+/// beginning of the outermost bytes. Groups are rejected, because no message of Firestore has them.
 ///
-/// Must not outlive the memory it was made from: use it inside the `withUnsafeBytes` that gave it.
+/// It must not outlive the memory it was made from: use it inside the `withUnsafeBytes` that created it.
 package struct WireReader {
   /// The outermost bytes; this message is `position..<end` of them.
   private let base: UnsafeRawBufferPointer

@@ -1,6 +1,6 @@
 /// An index as production has it: one of a collection id, for queries of single collections or of the collection group.
 ///
-/// In contrast to ``IndexDefinition`` it may end with a vector, and it stands for a promise to answer a query, not for stored entries.
+/// Unlike ``IndexDefinition``, it may end with a vector, and it promises to answer a query instead of describing stored entries.
 package struct QueryIndexDefinition: Hashable, Sendable {
   /// Here, an index of single collections serves no query of the group.
   package typealias Scope = IndexDefinition.Scope
@@ -37,8 +37,8 @@ package struct QueryIndexDefinition: Hashable, Sendable {
   }
 }
 
-/// The indexes that `firestore.indexes.json` declares, with all that production reads of it: scopes, vectors and exemptions of single
-/// fields. ``IndexConfiguration`` reads the same file for indexes that hold entries.
+/// The indexes that `firestore.indexes.json` declares, with everything that production reads there: scopes, vectors and exemptions of
+/// single fields. ``IndexConfiguration`` reads the same file for indexes that hold entries.
 package struct DeclaredIndexes: Hashable, Sendable {
   /// A replacement for the automatic indexes of one field.
   package struct FieldOverride: Hashable, Sendable {

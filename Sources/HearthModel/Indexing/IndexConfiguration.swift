@@ -11,8 +11,7 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
   }
 }
 
-/// The indexes that a configuration asks for, as they are written in `firestore.indexes.json`, the file that the Firebase CLI
-/// exports and deploys.
+/// The indexes of a configuration in the form of `firestore.indexes.json`, the file that the Firebase CLI exports and deploys.
 ///
 /// ```json
 /// {"indexes": [{"collectionGroup": "cities", "queryScope": "COLLECTION", "fields": [
@@ -20,7 +19,7 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
 ///  "fieldOverrides": []}
 /// ```
 ///
-/// As in the official SDKs, parts that do not concern local indexes are skipped: `fieldOverrides` and unknown members.
+/// As in the official SDKs, parts that do not apply to local indexes are skipped: `fieldOverrides` and unknown members.
 package struct IndexConfiguration: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package var collectionGroup: String

@@ -1,7 +1,7 @@
 /// A local index of the documents of all collections with one id: its fields and their order.
 ///
 /// It holds the documents that have all of its fields (and an array in the field with membership), ordered by the fields and then by
-/// document key: those of each collection for itself, or those of all collections together.
+/// document key, separately for each collection or for all collections together.
 package struct IndexDefinition: Hashable, Sendable {
   /// The order of the entries of several collections.
   package enum Scope: Hashable, Sendable {

@@ -1,6 +1,6 @@
-/// What an index has to hold for one conjunction of a query, by production's rules: the fields that are compared for equality, in any
-/// order, then the fields that are sorted, then the key, and last the vector that a search compares (Firestore documentation, "Index
-/// types in Cloud Firestore").
+/// The contents of an index that one conjunction of a query needs, by production's rules: the fields that are compared for equality, in any
+/// order, then the fields that are sorted, then the key, and last the vector that a search compares (Firestore documentation, "Index types
+/// in Cloud Firestore").
 package struct IndexNeed: Hashable, Sendable {
   package var collectionGroup: String
   package var scope: QueryIndexDefinition.Scope
@@ -31,7 +31,7 @@ package struct IndexNeed: Hashable, Sendable {
 }
 
 extension Query {
-  /// What production needs to answer the query, without repetitions: one need for each conjunction of its filters.
+  /// The indexes that production needs to answer the query, without repetitions: one need for each conjunction of its filters.
   ///
   /// - Parameter vector: the vector that a search compares; nil for no search.
   /// - Returns: none for all collections, whose documents are read in the order of their names, and for a query that finds nothing.

@@ -4,7 +4,7 @@
 /// |---|---|
 /// | null | none |
 /// | boolean | 0 or 1 |
-/// | number | the double that is not above it, as eight bytes in order; for whole numbers from 2^53 to 2^63 in magnitude two more for the distance of an integer from that double |
+/// | number | the largest double not above it, as eight bytes in order; for whole numbers from 2^53 to 2^63 in magnitude, two more bytes for the distance of an integer from that double |
 /// | timestamp | seconds, nanoseconds |
 /// | string, bytes | the bytes, 00 written as 00 FF, and 00 01 at the end |
 /// | reference | project, database, path: a mark before each segment, 00 at the end |
@@ -13,9 +13,8 @@
 /// | vector | the number of elements, the elements |
 /// | map | for each entry 01, the key, the value; 00 at the end |
 ///
-/// Values that are equal in the order (1 and 1.0, 0 and -0.0) have the same bytes, all others different ones, and no encoding is a prefix
-/// of another. So encodings can be concatenated and are then ordered component by component. A descending component has all its bits
-/// inverted.
+/// Values that are equal in the order (1 and 1.0, 0 and -0.0) have the same bytes, all others have different bytes, and no encoding is a
+/// prefix of another. So concatenated encodings are ordered component by component. A descending component has all its bits inverted.
 package struct OrderedValueWriter {
   package private(set) var bytes: [UInt8]
 

@@ -1,6 +1,6 @@
-/// The sums and counts of several aggregations over documents that are added, and taken away again, one by one and in any order.
+/// The sums and counts of several aggregations. Documents can be added and removed one by one and in any order.
 ///
-/// The values are those of the documents that are in the totals, however they came there: see ``FieldTotal``.
+/// The values depend only on the documents that are in the totals, not on their history: see ``FieldTotal``.
 package struct AggregationTotals: Sendable {
   private let aggregations: [Aggregation]
   private var totals: [FieldTotal]
@@ -25,7 +25,7 @@ package struct AggregationTotals: Sendable {
     if document.hasLocalMutations { pendingCount += 1 }
   }
 
-  /// Takes a document away that was added before.
+  /// Takes an added document away again.
   package mutating func remove(_ document: Document) throws(WireFormatError) {
     try document.fields.withView { view throws(WireFormatError) in
       for (index, aggregation) in aggregations.enumerated() {
@@ -70,8 +70,8 @@ package struct AggregationTotals: Sendable {
 // MARK: - Results that were computed elsewhere
 
 extension AggregationTotals {
-  /// Returns what a backend is to be asked for, so that its values can be adjusted: an average needs the sum of its field as well. Nil
-  /// if that is more than one request may ask for.
+  /// Returns the aggregations to request from a backend, so that its values can be adjusted: an average needs the sum of its field as well.
+  /// Nil if one request cannot hold them.
   package static func adjustable(_ aggregations: [Aggregation]) -> [Aggregation]? {
     var result = aggregations
     for aggregation in aggregations {

@@ -1,7 +1,7 @@
-/// A position in the order of a query, at which its result starts or ends.
+/// A position in the order of a query where its result starts or ends.
 ///
-/// The values belong to the query's first orders, one each. With fewer values than orders the position is all
-/// documents that agree in those. The value for the document key is a reference.
+/// The values belong to the query's first orders, one each. With fewer values than orders, the position covers all documents that agree in
+/// these values. The value for the document key is a reference.
 package struct Bound: Hashable, Sendable {
   package var position: [Value]
   /// True if documents at the position itself belong to the result.

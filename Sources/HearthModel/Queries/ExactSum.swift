@@ -1,9 +1,9 @@
-/// The exact sum of doubles, from which numbers can also be taken away again.
+/// The exact sum of doubles. Numbers can be added and removed.
 ///
 /// Finite numbers are multiples of 2^-1074, so their sum is an integer of about 2,100 bits with this unit. It is kept in digits of 32 bits,
-/// each in a word of 64, so that carries have to be passed on only after many additions. Nothing is rounded before ``value``; the same
-/// numbers therefore have the same sum in every order, and a number that is taken away leaves no trace. (As in R. M. Neal, "Fast exact
-/// summation using small and large superaccumulators", 2015.)
+/// each in a word of 64, so that carries must be propagated only after many additions. Nothing is rounded before ``value``. So the same
+/// numbers have the same sum in every order, and a removed number leaves no trace. (As in R. M. Neal, "Fast exact summation using small and
+/// large superaccumulators", 2015.)
 ///
 /// Adding a number takes constant time, ``value`` time in proportion to the number of digits, 68.
 package struct ExactSum: Sendable {
@@ -26,7 +26,7 @@ package struct ExactSum: Sendable {
 
   package mutating func add(_ number: Double) { change(by: number, times: 1) }
 
-  /// Takes a number away that was added before.
+  /// Takes an added number away again.
   package mutating func remove(_ number: Double) { change(by: number, times: -1) }
 
   package mutating func add(_ integer: Int128) {
@@ -42,7 +42,7 @@ package struct ExactSum: Sendable {
 
   package mutating func add(_ other: ExactSum) { combine(with: other, times: 1) }
 
-  /// Takes numbers away that were added before.
+  /// Takes added numbers away again.
   package mutating func remove(_ other: ExactSum) { combine(with: other, times: -1) }
 
   /// The sum, rounded once to the nearest double, ties to even. Infinities and what is not a number count as in any sum of doubles; a

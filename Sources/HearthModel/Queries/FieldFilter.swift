@@ -1,10 +1,10 @@
 /// A condition on one field, or on the document key.
 ///
-/// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official SDKs evaluate
-/// `in`, `not-in` and the array operators locally with a stricter equality than their own server.) `in`, `array-contains` and
-/// `array-contains-any` find neither null nor NaN, for which the backend has conditions of their own (firebase-ios-sdk FIRQueryTests.mm,
-/// testQueriesCanUseInFilters and its neighbours). Neither do ranges: `<= 2` does not find NaN, which is sorted before all numbers, and a
-/// range that begins or ends at null or NaN is empty.
+/// Equality follows the order of values, so 1 matches 1.0 in every operator, as at the backend. (The official SDKs evaluate `in`, `not-in`
+/// and the array operators locally with a stricter equality than their own server.) `in`, `array-contains` and `array-contains-any` find
+/// neither null nor NaN; the backend has separate conditions for these (firebase-ios-sdk FIRQueryTests.mm, testQueriesCanUseInFilters and
+/// its neighbours). Ranges do not find them either: `<= 2` does not find NaN, although NaN is sorted before all numbers, and a range that
+/// starts or ends at null or NaN is empty.
 package struct FieldFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable, CaseIterable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual

@@ -1,4 +1,4 @@
-/// The numbers of one field, of which any can be taken away again.
+/// A running total of the numbers of one field. Each number can be removed again.
 ///
 /// Integers are added exactly, so that only the final sum can overflow, and so are doubles (``ExactSum``). Sum and average therefore do not
 /// depend on the order of the numbers, nor on numbers that were there before.
@@ -83,7 +83,7 @@ struct FieldTotal: Equatable {
 }
 
 extension FieldTotal {
-  /// The replacement of some numbers of a field by others, in sums and averages that were computed elsewhere.
+  /// A replacement of some numbers of a field by others, applied to sums and averages that were computed elsewhere.
   struct Change {
     var removed: FieldTotal
     var added: FieldTotal
@@ -125,8 +125,8 @@ extension FieldTotal {
       return total
     }
 
-    /// Returns whether the error of a rounded sum is still as small beside the new one. A large sum may have been one of integers, which
-    /// might fit into an integer now.
+    /// Returns whether the error of a rounded sum is still as small in relation to the new one. A large sum may have been one of integers,
+    /// which might fit into an integer now.
     private static func keepsPrecision(from sum: Double, to newSum: Double, _ removed: FieldTotal) -> Bool {
       guard removed.doubles.value.isFinite else { return false }
       return newSum.magnitude >= sum.magnitude / 2 && (sum.magnitude < 0x1p63 || newSum.magnitude > 0x1p63)

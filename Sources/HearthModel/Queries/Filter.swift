@@ -43,7 +43,7 @@ package indirect enum Filter: Hashable, Sendable {
   }
 }
 
-/// Several conditions, all or any of which must be met.
+/// Several conditions: all must be met, or any.
 package struct CompositeFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable {
     case and

@@ -95,7 +95,7 @@ private indirect enum UnorderedFilter: Hashable {
 }
 
 extension FieldFilter {
-  /// The conditions without lists of which any means this one.
+  /// The conditions without lists whose disjunction is equivalent to this one.
   fileprivate var alternatives: [FieldFilter] {
     switch op {
     case .in: operands.filter(\.isListed).map { FieldFilter(path: path, op: .equal, value: $0) }

@@ -1,4 +1,4 @@
-/// The edge of a limit: the end of an ordered result where the limit cuts off.
+/// The edge of a limit: the end of an ordered result at which the limit cuts documents off.
 ///
 /// A limit to the first documents cuts off at the last one, a limit to the last documents at the first one.
 extension Query {

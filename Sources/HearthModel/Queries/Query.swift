@@ -1,7 +1,7 @@
 /// A request for documents of one path or collection group, filtered, ordered, bounded and limited.
 ///
-/// Two queries are equal when they have the same result in the same order by their form: orders are compared with the
-/// implicit ones added, and the kind of limit only counts where there is a limit.
+/// Two queries are equal when their form guarantees the same result in the same order: orders are compared including the implicit ones, and
+/// the kind of limit only counts if there is a limit.
 package struct Query: Sendable {
   /// The end of the order that a limit keeps.
   package enum LimitType: Hashable, Sendable {

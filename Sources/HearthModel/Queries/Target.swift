@@ -1,5 +1,5 @@
-/// A query in the form in which the backend watches or runs it: with its complete order, and any limit counted from the start. Queries
-/// that differ only in how they present the result share a target.
+/// A query in the form that the backend watches or runs: with its complete order, and with a limit counted from the start. Queries that
+/// differ only in how they present the result share a target.
 package struct Target: Sendable {
   package var path: ResourcePath
   package var collectionGroup: String?

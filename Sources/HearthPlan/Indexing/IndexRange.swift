@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Keys from `start` on that are less than `end`; without an end, all that follow.
+/// The keys from `start` up to but not including `end`; without an end, all keys from `start` on.
 package struct IndexRange: Equatable, Sendable {
   package var start: [UInt8]
   package var end: [UInt8]?

@@ -22,7 +22,7 @@ package struct QueryExecution: Equatable, Sendable {
     case index(IndexDefinition, bounds: [String], isOrdered: Bool)
   }
 
-  /// A part of the work, and how long it took.
+  /// A part of the work and its time.
   package struct Step: Equatable, Sendable {
     package var name: String
     package var duration: Duration
@@ -52,7 +52,7 @@ package struct QueryExecution: Equatable, Sendable {
   package var documentsDecoded: Int
   /// Documents of the result.
   package var resultCount = 0
-  /// True if the result was sorted by its keys alone, because its documents have more bytes than are to be kept.
+  /// True if the result was sorted by its keys alone, because its documents have more bytes than may be kept.
   package var isSortedByKeys = false
   /// Only when there was a clock.
   package var steps: [Step] = []
@@ -70,7 +70,7 @@ package struct QueryExecution: Equatable, Sendable {
   /// JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
   private static let indexRatio = (numerator: 34, denominator: 10)
 
-  /// True if so many documents were read in vain, or so many ranges, that an index is worth what it costs later writes.
+  /// True if so many documents and ranges were read for the result that an index is worth its costs for later writes.
   package var isWorthAnIndex: Bool {
     let looks = rowsRead + rangesRead
     return looks >= Self.rowsWithoutIndex
@@ -78,7 +78,7 @@ package struct QueryExecution: Equatable, Sendable {
   }
 }
 
-/// Measures the parts of an execution with a clock of the caller.
+/// Measures the parts of an execution with the caller's clock.
 package struct ExecutionTimer {
   private let clock: (() -> Duration)?
   private var last: Duration

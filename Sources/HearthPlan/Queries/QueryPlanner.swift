@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A way to the documents that may meet one of a query's alternatives, without looking at the others.
+/// An access path to the documents that may match one of a query's alternatives, without looking at other documents.
 package enum QueryAccess {
   /// The document with this key and no other.
   case document(DocumentKey)
@@ -126,8 +126,8 @@ package struct QueryPlanner {
     return best
   }
 
-  /// The accesses that bind conditions which the best one leaves open. Of no use where the limit ends the reading, and only of indexes
-  /// that hold all documents.
+  /// The accesses that bind conditions which the best one leaves open. They are of no use where the limit ends the reading. Only indexes
+  /// that hold all documents are taken.
   private func others(for filters: [FieldFilter], beside best: IndexAccess) throws -> [IndexAccess] {
     guard best.bounds.count < filters.count, !(best.isOrdered && query.limit != nil) else { return [] }
     var bound = Set(best.bounds)
@@ -143,7 +143,7 @@ package struct QueryPlanner {
 
   /// - Returns: nil if the index lacks documents of the result, or would be read from end to end for nothing.
   private func access(_ index: StoredIndex, _ filters: [FieldFilter]) throws -> IndexAccess? {
-    // Of an index of the group, the documents of one collection, or of some, are a small part.
+    // The documents of one collection, or of some, are a small part of a group's index.
     guard !index.isOfGroup || isOfWholeGroup else { return nil }
     var prefix = OrderedValueWriter()
     var bounds: [String] = []

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HearthModel
 internal import SwiftProtobuf
 
-/// The descriptors of what the server serves: google.firestore.v1 with all that it imports, health, reflection, and the details of errors.
+/// The descriptors of the server's services: google.firestore.v1 with its imports, health, reflection, and the details of errors.
 ///
-/// They are in the program (`Resources/server.protoset`), in an order in which each file comes after those that it imports.
+/// They are in the program (`Resources/server.protoset`). Each file comes after the files that it imports.
 package struct DescriptorSet: Sendable {
   struct File: Sendable {
     let descriptor: Google_Protobuf_FileDescriptorProto

@@ -8,7 +8,7 @@ extension CallConnection {
   func receive(_ data: HTTP2Frame.FramePayload.Data, _ id: HTTP2StreamID) {
     guard case .byteBuffer(let bytes) = data.data else { return }
     let count = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
-    // What a connection may send is bounded by its streams' windows.
+    // The bytes that a connection may send are bounded by its streams' windows.
     unreturnedBytes += count
     if unreturnedBytes >= Self.connectionWindow / 2 {
       write(.windowUpdate(windowSizeIncrement: unreturnedBytes), .rootStream)
@@ -41,7 +41,7 @@ extension CallConnection {
   }
 
   func noteReceived(_ stream: OpenStream) {
-    // Asked for before the bytes are read: those that are taken meanwhile are noted again.
+    // Requested before the bytes are read: bytes that are taken in between are noted again.
     _ = stream.call.keepWindow()
     let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
     for call in server.load.note(received: held, of: stream.call) {

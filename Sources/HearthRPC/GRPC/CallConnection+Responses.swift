@@ -84,8 +84,8 @@ extension CallConnection {
 
   private static let bytesPerFlush = 128 << 10
 
-  /// Lets the streams that wait send in turn, until the window is used up or the socket is full. What then has bytes left waits behind the
-  /// others.
+  /// Lets the streams that wait send in turn, until the window is used up or the socket is full. A stream that then has bytes left waits
+  /// behind the others.
   func sendWaiting() {
     var unvisited = waitingStreams.count
     while unvisited > 0, window > 0, context?.channel.isWritable == true, let stream = waitingStreams.popFirst() {
@@ -103,7 +103,7 @@ extension CallConnection {
       write(.headers(.init(headers: headers, endStream: true)), stream.id)
     }
     if !stream.hasRequestEnd {
-      // What waits in the codec would be dropped with the stream.
+      // Bytes that wait in the codec would be dropped with the stream.
       context?.flush()
       write(.rstStream(.noError), stream.id)
     }

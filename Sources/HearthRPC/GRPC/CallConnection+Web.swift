@@ -106,13 +106,13 @@ extension CallStatus {
   }
 
   /// - Parameters:
-  ///   - count: Those of the request that is refused.
-  ///   - limit: Those of all requests.
+  ///   - count: The bytes of the refused request.
+  ///   - limit: The limit for the bytes of all requests.
   static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted,
-      "A request of \(count) bytes has no room beside those in progress. All together may have \(limit) bytes, those of a connection "
-        + "as many as they leave free (hearth serve --max-request-bytes-in-progress).",
+      "A request of \(count) bytes has no room among those in progress. All together may have \(limit) bytes, those of a connection "
+        + "as many as are still free (hearth serve --max-request-bytes-in-progress).",
       exceeding: .requestBytesInProgress)
   }
 

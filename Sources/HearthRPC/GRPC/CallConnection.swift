@@ -4,10 +4,10 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-/// The calls of one connection, as HTTP/2 frames bring and take them. Confined to the event loop.
+/// The calls of one connection, over HTTP/2 frames. Confined to the event loop.
 ///
-/// It stands behind swift-nio-http2's codec, without a channel for each stream, and behind a ``ConnectionGuard``, which takes out
-/// pings, resets and DATA for streams that are over.
+/// In the pipeline it comes after swift-nio-http2's codec, without a channel for each stream, and after a ``ConnectionGuard``, which
+/// removes pings, resets and DATA of ended streams.
 final class CallConnection: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame

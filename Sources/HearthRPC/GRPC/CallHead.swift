@@ -2,7 +2,7 @@ internal import HearthModel
 internal import NIOCore
 internal import NIOHPACK
 
-/// What the headers of a request say about its call.
+/// The facts about a call that the headers of its request state.
 struct CallHead {
   var path = ""
   /// The client's time limit; nil if it has none, or one that cannot be read.
@@ -25,7 +25,7 @@ struct CallHead {
     }
   }
 
-  /// The reason for which a request is no call that can be carried out.
+  /// The reason why a request is not a call that can be carried out.
   enum Refusal {
     /// A request of HTTP without gRPC.
     case notGRPC

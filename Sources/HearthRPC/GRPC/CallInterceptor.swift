@@ -2,20 +2,20 @@ package import HearthModel
 internal import NIOCore
 package import SwiftProtobuf
 
-/// Stands between the clients and the service, for tests.
+/// Intercepts calls between the clients and the service, for tests.
 package protocol CallInterceptor: Sendable {
   /// Called before a call is carried out; throwing ends it.
   ///
-  /// - Returns: What its messages go through; nil to leave them alone.
+  /// - Returns: The tap for its messages; nil to leave them alone.
   func began(_ call: InterceptedCall) async throws -> (any CallTap)?
 }
 
-/// What the messages of a call go through.
+/// A tap that every message of a call passes through.
 package protocol CallTap: Sendable {
   /// Called with each request in order, before the service has it, and after the service has answered those before.
   ///
   /// - Returns: false to keep it from the service.
-  /// - Throws: What the call ends with, behind those answers.
+  /// - Throws: The error with which the call ends, after those answers.
   func request(_ message: any Message) async throws -> Bool
   /// Returns the message to send in place of a response, at the time to send it.
   func response(_ message: any Message) async -> any Message

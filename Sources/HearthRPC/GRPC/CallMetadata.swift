@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The metadata that a client sends with a call: the headers that are not the protocol's own.
+/// The metadata that a client sends with a call: the headers that do not belong to the protocol.
 package struct CallMetadata: Sendable {
   private var entries: [(name: String, value: String)] = []
 

@@ -16,7 +16,7 @@ package struct RequestCount: Sendable {
   }
 }
 
-/// A method of a service: how its messages are read and what carries it out.
+/// A method of a service: the reader of its messages and its implementation.
 package struct CallMethod: Sendable {
   package enum Kind {
     /// The client sends one message, with which the call begins.

@@ -7,14 +7,14 @@ protocol CallCarrier: AnyObject {
   func takeOutbox()
 }
 
-/// Takes what calls have to send.
+/// Takes the output of calls.
 protocol CallOutlet: AnyObject, Sendable {
   /// The call has something to send, has ended, or can take more requests: see ``ServerCall/takeOutput()``. Called on any thread.
   func wake(_ call: ServerCall)
 }
 
-/// The calls of one connection that have something for it. The first of them wakes the event loop; those that come until it has run go
-/// with it, and into one write to the socket.
+/// The calls of one connection that have output for it. The first of them wakes the event loop. Calls that come until the loop has run are
+/// handled with it, in one write to the socket.
 final class CallOutbox: CallOutlet {
   private struct State {
     var calls: [ServerCall] = []

@@ -11,7 +11,7 @@ package final class CallServer: Sendable {
   /// Returns the text that says why nothing is served at a path; nil for a path that is not known.
   package typealias Unserved = @Sendable (_ path: String) -> String?
 
-  /// What is found at a path. Other protocols than gRPC get a case here.
+  /// The handler of a path. Protocols other than gRPC get a case here.
   enum Route {
     case call(CallMethod)
     /// The answer is this status of gRPC.
@@ -31,7 +31,7 @@ package final class CallServer: Sendable {
   /// The methods whose requests are a stream.
   private let streamingMethods: [String]
 
-  /// The calls that go on until the client or the server ends them.
+  /// The calls without an end of their own: the client or the server ends them.
   private struct Streams {
     var isEnding = false
     var calls: [ObjectIdentifier: ServerCall] = [:]
@@ -96,7 +96,7 @@ package final class CallServer: Sendable {
     call.runs(in: task)
   }
 
-  /// - Returns: The status of a call with one request that has no room beside the requests in progress.
+  /// - Returns: The status of a call with one request that has no room among the requests in progress.
   private func refusal(of message: ByteBuffer, _ call: ServerCall) -> CallStatus? {
     do throws(CallStatus) {
       try call.requestBegins(message, isBody: call.transcoder != nil)
@@ -223,7 +223,7 @@ extension CallServer {
     let pump = Task {
       do {
         for await bytes in requests {
-          // What the tap makes of a request must not overtake the answers to those before: an error ends the call.
+          // The tap's outcome for a request must not overtake the answers to earlier requests: an error ends the call.
           await call.untilIdle()
           if try await tap.request(call.method.decode(bytes)) { call.deliver(bytes, passingIntake: true) }
         }

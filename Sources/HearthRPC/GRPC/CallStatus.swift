@@ -2,7 +2,7 @@ internal import Foundation
 package import HearthModel
 internal import NIOHPACK
 
-/// The end of a call as its trailers say it.
+/// The status with which a call ends, in its trailers.
 package struct CallStatus: Error {
   package var code: StatusCode
   package var message: String

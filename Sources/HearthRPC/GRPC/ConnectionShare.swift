@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The part that the calls of one connection have of what all connections share.
+/// The share of one connection's calls in the resources of all connections.
 final class ConnectionShare: Sendable {
   /// Bytes of the requests in progress, kept by ``RequestBudget``.
   let requestBytes = Atomic(0)

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Runs tasks on an event loop: what such a task does may not block.
+/// Runs tasks on an event loop. Such a task must not block.
 final class EventLoopTaskExecutor: TaskExecutor {
   private let eventLoop: any EventLoop
 

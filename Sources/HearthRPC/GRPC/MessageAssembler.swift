@@ -1,10 +1,10 @@
 internal import HearthModel
 package import NIOCore
 
-/// Cuts the bytes of a request into its messages. Each has a byte that says if it is compressed, its length in four bytes, and its content.
+/// Cuts the bytes of a request into its messages. Each has a byte for the compression, its length in four bytes, and its content.
 ///
-/// A message that arrives whole is a slice of what was received. The bytes of an unfinished one are copied into a buffer of its own, so
-/// that it keeps nothing else alive; that buffer doubles as it grows, so a message of n bytes costs O(n) however it is split.
+/// A message that arrives whole is a slice of the received bytes. The bytes of an unfinished message are copied into a buffer of its own,
+/// so that it keeps no other bytes alive. That buffer doubles as it grows, so a message of n bytes costs O(n) however it is split.
 package struct MessageAssembler {
   private static let headByteCount = 5
 
@@ -48,7 +48,7 @@ package struct MessageAssembler {
       throw CallStatus(.internal, "A message has the flag \(compression), but the call's encoding is identity.")
     }
     guard length <= maximumBytes else {
-      // Not RESOURCE_EXHAUSTED, after which clients send the same write again for ever.
+      // Not RESOURCE_EXHAUSTED: clients would retry the same write without end.
       throw CallStatus(
         .invalidArgument, "Request payload size exceeds the limit: \(maximumBytes) bytes. The message has \(length).",
         exceeding: .requestBytes)

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-/// What a connection keeps of a stream. Confined to the event loop.
+/// The state that a connection keeps for a stream. Confined to the event loop.
 final class OpenStream {
   let id: HTTP2StreamID
   let call: ServerCall
@@ -55,7 +55,7 @@ final class OpenStream {
   /// Takes bytes that are sent now.
   ///
   /// - Parameter most: At least 1.
-  /// - Returns: nil if nothing waits. `isWhole` is false if bytes were left back that were added together with these.
+  /// - Returns: nil if nothing waits. `isWhole` is false if bytes that were added together with these are left.
   func takeWaiting(most: Int) -> (bytes: ByteBuffer, isWhole: Bool)? {
     guard let count = waiting.first?.readableBytes else { return nil }
     if count <= most { return (waiting.removeFirst(), true) }

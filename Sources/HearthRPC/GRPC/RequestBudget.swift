@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The bytes of requests in progress, of all connections of a server: from the moment when a request is complete to its answer.
+/// The bytes of the requests in progress on all connections of a server, from the moment when a request is complete until its answer.
 ///
-/// A connection may hold as many bytes as it leaves free, so one that holds as many as it can leaves half of the budget to others, two
-/// leave a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+/// A connection may hold as many bytes as it leaves free. So one connection at its limit leaves half of the budget to others, and two leave
+/// a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 ///
-/// Requests may wait for locks of transactions, so what ends a transaction must not fail because of those that wait for it. A rollback is a
-/// small request, and those are never refused; a commit of a transaction has a reserve.
+/// Requests may wait for locks of transactions. So a request that ends a transaction must not fail because of the requests that wait for
+/// it. A rollback is a small request, and small requests are never refused; a commit of a transaction has a reserve.
 package final class RequestBudget: Sendable {
   /// Requests up to this size are always taken: the number of calls bounds them.
   static let smallBytes = 4 << 10
@@ -30,7 +30,7 @@ package final class RequestBudget: Sendable {
   ///   - count: At least 1.
   ///   - total: All bytes of the request, these among them.
   ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
-  /// - Returns: False if the request has to be refused; the bytes do not count then.
+  /// - Returns: False if the request must be refused; its bytes then do not count.
   func take(_ count: Int, of total: Int, in share: ConnectionShare, endsTransaction: () -> Bool) -> Bool {
     let all = held.add(count, ordering: .relaxed).newValue
     let own = share.requestBytes.add(count, ordering: .relaxed).newValue

@@ -2,7 +2,7 @@ internal import Foundation
 package import NIOCore
 package import SwiftProtobuf
 
-/// Sends the responses of a call. Each function waits while the client takes less than it is sent, and throws when the call was ended
+/// Sends the responses of a call. Each function waits while the client reads slower than it is sent, and throws when the call was ended
 /// from outside.
 package struct ResponseWriter<Response: Message>: Sendable {
   private let call: ServerCall
@@ -12,7 +12,7 @@ package struct ResponseWriter<Response: Message>: Sendable {
   /// The load that all calls of the server share.
   package var load: ServerLoad { call.load }
 
-  /// True if most of what was sent of late still waits for the client, so that more need not be made ready yet.
+  /// True while more than a quarter of the stream's send budget is unread by the client. Producers may pause.
   package var isBehind: Bool { call.queuedBytes > call.queuedBytesAllowed / 4 }
 
   /// Notes the size of what was read to make the next responses, in place of what was noted before.
@@ -73,7 +73,7 @@ package struct ResponseWriter<Response: Message>: Sendable {
     MessageAssembler.write(bytes, to: &buffer)
   }
 
-  /// Sends what few bytes are held back, before work that may take long. Needed only in calls with one request.
+  /// Sends the few bytes that are held back, before work that may take long. Needed only in calls with one request.
   package func flush() {
     call.flush()
   }

@@ -6,7 +6,7 @@ internal import Synchronization
 extension ServerCall {
   /// Counts a request that is complete, in place of the one before.
   ///
-  /// - Parameter isBody: What a body of HTTP holds is not known before a message was made of it.
+  /// - Parameter isBody: True for a body of HTTP, whose parts are unknown before it is decoded into a message.
   /// - Throws: `CallStatus` RESOURCE_EXHAUSTED if there is no room for it.
   func requestBegins(_ request: ByteBuffer, isBody: Bool) throws(CallStatus) {
     try countRequest(request.readableBytes) { [method] in
@@ -23,7 +23,7 @@ extension ServerCall {
     }
   }
 
-  /// The memory that a write, a name or a field's path takes beside its bytes in the request.
+  /// The memory that a write, a name or a field's path takes in addition to its bytes in the request.
   private static let entryBytes = 512
 
   /// The request in progress has been answered, or has failed.

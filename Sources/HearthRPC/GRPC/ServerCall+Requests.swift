@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-// What the client sends, and what else a stream waits for.
+// The client's requests, and the other events that a stream waits for.
 
 extension ServerCall {
   /// Adds a request. Called by the connection, and by the task that has changed what the connection had.
@@ -71,7 +71,8 @@ extension ServerCall {
 
   /// Waits for the next request, signal or end, in this order where there are several. The request before is no longer in progress.
   ///
-  /// - Throws: `CallStatus` once the call was ended from outside; RESOURCE_EXHAUSTED for a request that has no room beside those in progress.
+  /// - Throws: `CallStatus` once the call was ended from outside; RESOURCE_EXHAUSTED for a request that has no room among those in
+  ///   progress.
   package func nextInput() async throws -> Input {
     requestEnded()
     return try await withCheckedThrowingContinuation { continuation in

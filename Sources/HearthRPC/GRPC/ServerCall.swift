@@ -2,12 +2,12 @@ internal import HearthModel
 package import NIOCore
 internal import Synchronization
 
-/// A call in progress: what its connection, on an event loop, and its task, in the pool, share.
+/// A call in progress: the state shared by its connection, on an event loop, and its task, in the pool.
 ///
-/// The task adds response bytes and takes requests; the connection takes response bytes as the client's flow control lets them go, and
-/// adds requests. What has something for the connection wakes the call's ``CallOutlet``.
+/// The task adds response bytes and takes requests. The connection takes response bytes as the client's flow control permits, and adds
+/// requests. Output for the connection wakes the call's ``CallOutlet``.
 package final class ServerCall: Sendable {
-  /// Something that a stream waits for beside requests.
+  /// An event, other than a request, that a stream waits for.
   package struct Signals: OptionSet {
     package let rawValue: UInt8
     package static let wake = Signals(rawValue: 1)
@@ -25,14 +25,14 @@ package final class ServerCall: Sendable {
     case end
   }
 
-  /// What the connection has to do for a call.
+  /// The work of the connection for a call.
   struct Output {
     var bytes: ByteBuffer
-    /// The response head is to be sent even if there are no bytes yet.
+    /// The response head must be sent even if there are no bytes yet.
     var sendsHead: Bool
     /// The call's end; the bytes come before it.
     var end: CallStatus?
-    /// Bytes that wait are to be dropped.
+    /// Waiting bytes must be dropped.
     var dropsBytes: Bool
     /// The client may send as much again as it has sent.
     var returnsWindow: Bool
@@ -263,7 +263,7 @@ extension ServerCall {
   /// The time since which bytes wait; nil if none do.
   var unreadSince: NIODeadline? { state.withLock { $0.queuedBytes > 0 ? $0.wait.since : nil } }
 
-  /// Takes what is to be sent. Called by the connection.
+  /// Takes the output that is due. Called by the connection.
   func takeOutput() -> Output {
     state.withLock { state in
       defer {
@@ -298,8 +298,8 @@ extension ServerCall {
   }
 }
 
-/// The time for which the bytes of a call have waited for the client. A client that reads a little keeps it from growing only by reading
-/// all that has waited.
+/// The time for which the bytes of a call have waited for the client. Reading a part of them does not stop it; only reading all waiting
+/// bytes does.
 private struct UnreadWait {
   private(set) var since = NIODeadline.distantPast
   /// Bytes to be taken until all are that waited at ``since``.

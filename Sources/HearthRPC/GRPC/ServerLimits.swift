@@ -1,4 +1,4 @@
-/// The limits of a server's calls, all of its connections together, beside those of each connection.
+/// The limits of a server's calls, for all of its connections together. Each connection has limits of its own.
 package struct ServerLimits: Sendable, Hashable {
   /// The limits of one connection.
   package var connection = ConnectionLimits()
@@ -12,8 +12,8 @@ package struct ServerLimits: Sendable, Hashable {
   /// The size in bytes of the largest request message: the 10 MiB of Firestore's documented limits.
   package var requestBytes = 10 << 20
 
-  /// Response bytes of one stream that wait for the client's flow control. What produces them waits while there are more. One message
-  /// is always accepted, so a stream holds at most this and its largest message.
+  /// Response bytes of one stream that wait for the client's flow control. Their producer waits while there are more. One message is always
+  /// accepted, so a stream holds at most this and its largest message.
   package var queuedBytesPerStream = 256 << 10
 
   /// Bytes that calls hold for clients which have not read them: responses that wait for flow control, and results from which the next ones

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// What all connections of a server have in common: the calls in progress and the bytes that they hold.
+/// The load that all connections of a server share: the calls in progress and the bytes that they hold.
 package final class ServerLoad: Sendable {
   private struct Calls {
     var count = 0

@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The bytes that calls hold for clients that have not read them: responses that wait for flow control, and results that were read to make
-/// the next ones.
+/// The bytes that calls hold for clients that have not read them: responses that wait for flow control, and results that were read in
+/// advance.
 ///
-/// | all calls hold | what follows |
+/// | all calls hold | consequence |
 /// |---|---|
 /// | at most ``ServerLimits/queuedBytes`` | a stream may have ``ServerLimits/queuedBytesPerStream`` waiting |
 /// | more | a stream may have its share waiting: the limit is divided among the connections, and then among the calls of each |
-/// | more than ``ServerLimits/unreadBytes`` | calls end whose bytes have waited for ``patience`` or longer, the longest first |
-/// | more than twice as much | calls end whose bytes have waited less, too |
+/// | more than ``ServerLimits/unreadBytes`` | calls whose bytes have waited for ``patience`` or longer end, the longest first |
+/// | more than twice as much | calls whose bytes have waited less end, too |
 ///
 /// Only connections and calls that hold something count for shares. One message is always accepted.
 package final class UnreadBudget: Sendable {

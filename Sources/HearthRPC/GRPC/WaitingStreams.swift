@@ -1,9 +1,9 @@
 internal import NIOCore
 
-/// The streams of a connection that wait for its window or its socket, in the order in which they get it. Each stands in it once.
+/// The streams of a connection that wait for its window or its socket, in the order in which they get it. Each is in the list once.
 ///
-/// Streams that are over leave entries without a stream behind. Those are removed once they are the larger part, so the list has at most
-/// twice as many entries as there are open streams.
+/// Ended streams leave entries without a stream. These are removed when they are the majority, so the list has at most twice as many
+/// entries as there are open streams.
 struct WaitingStreams {
   private var order = CircularBuffer<OpenStream>()
   private var removedCount = 0

@@ -1,7 +1,7 @@
 internal import HearthModel
 package import NIOCore
 
-/// The head of an HTTP request that is no call of gRPC.
+/// The head of an HTTP request that is not a gRPC call.
 package struct WebRequest: Sendable {
   package var verb: String
   /// The path and the query as they were sent.
@@ -35,14 +35,14 @@ package struct WebResponse: Sendable {
   }
 }
 
-/// Decides what a request gets.
+/// Decides the answer to a request.
 package protocol WebService: Sendable {
   func exchange(for request: WebRequest) -> WebExchange
   /// The answer to a request that cannot be read.
   func refusal(_ status: CallStatus, httpStatus: Int?) -> WebResponse
 }
 
-/// What is done for a request.
+/// The work that a request needs.
 package enum WebExchange: Sendable {
   /// Answered at once; a body is not wanted.
   case answer(WebResponse)
@@ -50,13 +50,13 @@ package enum WebExchange: Sendable {
   case call(CallMethod, CallMetadata, any CallTranscoder)
 }
 
-/// Stands between the bodies of HTTP and the messages of a call with one request.
+/// Converts between the bodies of HTTP and the messages of a call with one request.
 ///
 /// The functions are called one after the other for each call, the first two in its task and the last one by its connection.
 package protocol CallTranscoder: Sendable {
   /// The request message.
   ///
-  /// - Throws: What the call ends with.
+  /// - Throws: The error with which the call ends.
   func request(from body: ByteBuffer) throws -> ByteBuffer
 
   /// Adds a response message to the body.
@@ -71,7 +71,7 @@ package protocol CallTranscoder: Sendable {
   func end(_ status: CallStatus, isBegun: Bool) -> WebResponse
 }
 
-/// An answer that is known before the call would begin.
+/// An answer that is known before the call starts.
 struct PreparedAnswer: CallTranscoder {
   let response: WebResponse
 
@@ -81,7 +81,7 @@ struct PreparedAnswer: CallTranscoder {
   func end(_ status: CallStatus, isBegun: Bool) -> WebResponse { response }
 }
 
-/// What a connection sends for a call of HTTP: bodies as they come, and the head once it is known.
+/// The output of a connection for a call of HTTP: bodies as they come, and the head once it is known.
 struct WebOutput {
   /// Sent before the bytes.
   var head: WebResponse?

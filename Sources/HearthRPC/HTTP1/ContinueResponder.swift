@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Answers `Expect: 100-continue`, with which clients wait before they send a large body.
+/// Answers `Expect: 100-continue`: clients wait for that answer before they send a large body.
 final class ContinueResponder: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart

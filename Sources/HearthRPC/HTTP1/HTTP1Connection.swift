@@ -6,14 +6,14 @@ internal import NIOHTTP2
 
 /// The requests of one connection of HTTP/1, one after the other. Confined to the event loop.
 ///
-/// It stands behind swift-nio's decoder, its handler of pipelined requests, which holds the next request back, and the handlers that
-/// compress and decompress bodies.
+/// In the pipeline it comes after swift-nio's decoder, its handler of pipelined requests, which holds the next request back, and the
+/// handlers that compress and decompress bodies.
 ///
 /// | state | ends with |
 /// |---|---|
 /// | waiting for a request | a head, or ``ServerLimits/webIdleTime`` without one |
 /// | receiving a body | its end, its size, or ``ServerLimits/webBodyTime`` with less than ``bodyProgress`` bytes |
-/// | in a call | its end, or ``ServerLimits/unreadTime`` in which the client takes nothing |
+/// | in a call | its end, or ``ServerLimits/unreadTime`` in which the client reads nothing |
 final class HTTP1Connection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -262,12 +262,12 @@ extension HTTP1Connection: CallCarrier {
     // The last bytes are flushed with the end, so that a handler that compresses them knows the length.
     if exchange.waiting.isEmpty, exchange.isComplete { return finish(exchange) }
     context.flush()
-    // The flush may have brought more room, and the rest have gone meanwhile.
+    // The flush may have made room, so that the rest has gone by now.
     guard let exchange = self.exchange else { return }
     if exchange.waiting.isEmpty {
       if exchange.hasRequestEnd { setTimer(nil) }
     } else if sent > 0 || timer == nil {
-      // Nothing is read meanwhile.
+      // Nothing is read until then.
       setTimer(server.limits.unreadTime)
     }
   }

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Waits for the first bytes of a connection and adds the handlers of the protocol that they begin.
+/// Waits for the first bytes of a connection and adds the handlers of its protocol.
 ///
 /// A client of HTTP/2 begins with `PRI * HTTP/2.0` (RFC 9113, section 3.4); no request of HTTP/1 begins with `PRI`.
 final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {

@@ -5,7 +5,7 @@ internal import NIOHTTP2
 internal import NIOHTTPCompression
 internal import NIOPosix
 
-/// Listens on a TCP port and makes the handlers of each connection, once its first bytes say which protocol it speaks:
+/// Listens on a TCP port and adds the handlers of each connection when its first bytes show the protocol:
 ///
 /// - HTTP/2: a ``ConnectionGuard``, swift-nio-http2's codec, a ``CallConnection``.
 /// - HTTP/1: swift-nio's codec, its handlers of pipelined requests and of errors, those that compress, an ``HTTP1Connection``.
@@ -130,7 +130,7 @@ package struct CallListener {
   private static let unsentBytes = ChannelOptions.Types.WriteBufferWaterMark(low: 64 * 1024, high: 256 * 1024)
 }
 
-/// Tells a client that there are too many connections, and closes its own.
+/// Tells a client that there are too many connections, and closes its connection.
 private final class RefusedConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

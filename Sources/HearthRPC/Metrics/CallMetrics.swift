@@ -1,4 +1,4 @@
-/// Counts what happens to connections and calls. A program without a metrics backend has none.
+/// Counts the events of connections and calls. A program without a metrics backend has none.
 package protocol CallMetrics: AnyObject, Sendable {
   /// The open streams of each connection.
   var streamsPerConnection: UsageRegistry { get }

@@ -1,6 +1,6 @@
-/// A limit of the server, by the name that its metrics have for it (docs/server.md, "Limits and metrics").
+/// A limit of the server, by its name in the metrics (docs/server.md, "Limits and metrics").
 ///
-/// Here are the limits of connections and calls. What carries out calls has further ones.
+/// These are the limits of connections and calls. The services have further limits.
 package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   package let rawValue: String
 
@@ -15,7 +15,7 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
     .unreadBytes, .unread, .webBody,
   ]
 
-  // Of connections.
+  // Limits of connections.
   package static let connections = ServerLimit(rawValue: "connections")
   package static let streamsPerConnection = ServerLimit(rawValue: "streams_per_connection")
   package static let pings = ServerLimit(rawValue: "pings")
@@ -25,7 +25,7 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   package static let strayFrames = ServerLimit(rawValue: "stray_frames")
   package static let keepAlive = ServerLimit(rawValue: "keep_alive")
   package static let webIdle = ServerLimit(rawValue: "web_idle")
-  // Of calls.
+  // Limits of calls.
   package static let calls = ServerLimit(rawValue: "calls")
   package static let requestBytes = ServerLimit(rawValue: "request_bytes")
   package static let receivedBytes = ServerLimit(rawValue: "received_bytes")

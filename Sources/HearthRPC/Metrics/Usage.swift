@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A number that one connection or stream keeps up to date for as long as it lives.
+/// A number that one connection or stream keeps up to date during its lifetime.
 package final class Usage: Sendable {
   private let number = Atomic(0)
   private let ended: @Sendable (ObjectIdentifier) -> Void
@@ -18,8 +18,8 @@ package final class Usage: Sendable {
   deinit { ended(ObjectIdentifier(self)) }
 }
 
-/// The numbers of all connections, or of all streams of a kind. To change a number costs a store; the sum and the greatest are looked up
-/// when they are asked for.
+/// The numbers of all connections, or of all streams of a kind. Changing a number costs one store; the sum and the maximum are computed on
+/// request.
 package final class UsageRegistry: Sendable {
   private struct Entry {
     weak let usage: Usage?

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import HearthModel
 
-/// Turns JSON into messages on the wire, led by a ``ProtoSchema``. The texts of errors are those of Google's servers, which client libraries
-/// and people know.
+/// Converts JSON into messages on the wire, following a ``ProtoSchema``. The texts of errors are those of Google's servers, because client
+/// libraries and people know them.
 struct JSONDecoding {
   let schema: ProtoSchema
 
   /// The number of values in a request's body. A value takes about 50 bytes of memory, but as little as two in the text.
   static let maximumValueCount = 1_000_000
 
-  /// Where a value stands: written out for errors only.
+  /// The place of a value; written out for errors only.
   indirect enum Place {
     case root
     case member(String, of: Place)

@@ -1,9 +1,9 @@
 internal import HearthModel
 
-/// Turns messages on the wire into their JSON (https://protobuf.dev/programming-guides/json), led by a ``ProtoSchema``.
+/// Converts messages on the wire into their JSON (https://protobuf.dev/programming-guides/json), following a ``ProtoSchema``.
 ///
-/// No message objects are made. Members come in the order of the wire, which is that of the field numbers from every usual encoder; bytes
-/// in another order, which the wire allows, are put in order first. Fields that the schema does not have are left out.
+/// No message objects are created. Members come in the order of the wire. Every usual encoder writes fields in the order of their numbers;
+/// bytes in another order, which the wire allows, are sorted first. Fields that are not in the schema are left out.
 struct JSONEncoding {
   let schema: ProtoSchema
 
@@ -189,7 +189,7 @@ extension FieldSchema.Kind {
   }
 }
 
-/// A value on the wire that is no message.
+/// A value on the wire that is not a message.
 struct WireScalar {
   /// A varint or a number of fixed size.
   var bits: UInt64 = 0

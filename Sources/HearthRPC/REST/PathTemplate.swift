@@ -114,7 +114,7 @@ package enum PercentEncoding {
   /// - Parameters:
   ///   - isQuery: A plus sign is a space.
   ///   - keepsSlashes: An escaped slash stays as it is.
-  ///   - field: What is decoded, for the error.
+  ///   - field: The field that is decoded, for the error.
   /// - Throws: `RESTFailure` for bytes that are no text, and a percent sign without two digits.
   package static func decoded(
     _ text: Substring, isQuery: Bool = false, keepsSlashes: Bool = false, at field: String

@@ -1,6 +1,6 @@
 internal import SwiftProtobuf
 
-/// The messages of a ``DescriptorSet`` in the form in which they are looked up while JSON is read and written.
+/// The messages of a ``DescriptorSet`` in a form for look-ups while JSON is read and written.
 package struct ProtoSchema: Sendable {
   package private(set) var messages: [MessageSchema] = []
   private(set) var enums: [EnumSchema] = []
@@ -105,7 +105,7 @@ package struct ProtoSchema: Sendable {
   }
 }
 
-/// The fields of a message, and how its JSON differs from an object of them.
+/// The fields of a message, and the special form of its JSON, if it has one.
 package struct MessageSchema: Sendable {
   /// The messages whose JSON is not an object of their fields (https://protobuf.dev/programming-guides/json).
   enum WellKnown: Sendable {

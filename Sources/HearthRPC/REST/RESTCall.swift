@@ -16,10 +16,10 @@ final class RESTCall: CallTranscoder {
   private let isBegun = Mutex(false)
 
   /// - Parameters:
-  ///   - values: Those of the path's variables.
+  ///   - values: The values of the path's variables.
   ///   - isBodyEncoded: The body is a message on the wire.
-  ///   - hasNoBody: The response is to have a head only.
-  ///   - headers: Those of every response to this client.
+  ///   - hasNoBody: The response has a head only.
+  ///   - headers: The headers of every response to this client.
   init(
     _ binding: HTTPBinding, values: [String], parameters: RESTParameters, isBodyEncoded: Bool, hasNoBody: Bool,
     headers: [(name: String, value: String)]
@@ -59,7 +59,7 @@ final class RESTCall: CallTranscoder {
       try fields.set(variable.path[...], to: value, name: variable.path.joined(separator: "."))
     }
     for (name, value) in parameters {
-      // What stands in the body cannot stand in the query too (google/api/http.proto).
+      // A field in the body cannot be in the query too (google/api/http.proto).
       guard binding.body != .whole else { throw .unknown(name, at: "") }
       try fields.set(name.split(separator: ".", omittingEmptySubsequences: false)[...], to: value, name: name)
     }

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The reason for which a request is refused before anything of it is carried out, in the words of Google's servers.
+/// The reason why a request is refused before it is carried out, in the words of Google's servers.
 package struct RESTFailure: Error {
   var message: String
   /// The place in the request; nil if it is not about one.

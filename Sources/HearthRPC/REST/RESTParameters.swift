@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The query of a request's target, taken apart into what every method takes and what is the method's own.
+/// The query of a request's target, split into the parameters of every method and the method's own.
 struct RESTParameters {
   enum Format: Sendable, Hashable {
     case json
@@ -16,7 +16,7 @@ struct RESTParameters {
   private(set) var isPretty = true
   private(set) var accessToken: String?
 
-  /// What Google's servers take beside, which has no meaning here.
+  /// Parameters that Google's servers accept and that have no meaning here.
   private static let ignored: Set<String> = [
     "key", "$key", "quotaUser", "$quotaUser", "userIp", "uploadType", "upload_protocol", "$.xgafv",
   ]

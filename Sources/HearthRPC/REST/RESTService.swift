@@ -3,8 +3,8 @@ internal import NIOCore
 
 /// REST/JSON for the methods of a service, which are bound to paths by `google.api.http`.
 ///
-/// What it refuses by itself never reaches a method: requests of pages that may not use the server (``WebAccess``), paths that nothing is
-/// bound to, bodies in forms that it does not read.
+/// These requests are refused before they reach a method: requests of pages that may not use the server (``WebAccess``), paths without a
+/// binding, and bodies in an unsupported form.
 package struct RESTService: WebService {
   private let access: WebAccess
   private let bindings: [HTTPBinding]
@@ -13,8 +13,8 @@ package struct RESTService: WebService {
 
   /// - Parameters:
   ///   - service: The full name of the service.
-  ///   - methods: Those of the service.
-  ///   - paths: What is known of paths beside the bindings.
+  ///   - methods: The methods of the service.
+  ///   - paths: Answers for paths that no binding matches.
   package init(access: WebAccess, service: String, methods: [CallMethod], paths: any RESTPaths) {
     self.access = access
     self.paths = paths
@@ -130,7 +130,7 @@ package struct RESTService: WebService {
         hasNoBody: request.verb == "HEAD", headers: headers))
   }
 
-  /// The binding of a path. Of several that match, the first that takes its variables for names.
+  /// The binding of a path. If several match, it is the first that takes its variables for names.
   private func match(_ verb: String, _ path: [Substring]) throws(RESTFailure) -> (HTTPBinding, [String])? {
     var second: (HTTPBinding, [String])?
     for binding in bindings where binding.verb == verb {
@@ -150,13 +150,13 @@ package struct RESTService: WebService {
   }
 }
 
-/// What a service knows of paths beside the bindings of its methods.
+/// Answers requests whose paths no binding of a method matches.
 package protocol RESTPaths: Sendable {
-  /// What is done for a request that is none of a method; nil for any other.
+  /// Returns the exchange for a request that calls no method; nil for any other request.
   ///
   /// - Parameters:
   ///   - path: The path as it was sent.
-  ///   - headers: Those of every response to this client.
+  ///   - headers: The headers of every response to this client.
   func exchange(
     for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
   ) throws(RESTFailure) -> WebExchange?

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// A request that is put together from the parts of an HTTP request: its body, its path and its query.
+/// A request that is assembled from the parts of an HTTP request: its body, its path and its query.
 struct RequestFields {
   private let decoding: JSONDecoding
   private let message: Int
@@ -16,7 +16,7 @@ struct RequestFields {
     self.place = place
   }
 
-  /// The message on the wire. Of a field that stands in the body and in the path, the latter counts, as it comes later.
+  /// The message on the wire. If a field is in the body and in the path, the path's value counts, as it comes later.
   var bytes: [UInt8] {
     var result = writer
     for (field, fields) in nested { result.writeBytes(fields.bytes, field: field.number) }

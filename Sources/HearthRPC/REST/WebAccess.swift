@@ -1,14 +1,14 @@
-/// Decides which web pages may use the server, and under which names it is called.
+/// Decides which web pages may use the server, and under which host names.
 ///
-/// A page from anywhere can make a browser send requests to a server on the same machine. Two headers show it:
+/// Any page can make a browser send requests to a server on the same machine. Two headers reveal that:
 ///
 /// - `Origin` names the page. It must be of this machine (`localhost`, `127.0.0.1`, `[::1]`, any port) or in the list.
-/// - `Host` names the server as the page sees it. A page whose own name was made to lead to this machine (DNS rebinding) is its own origin,
-///   but cannot hide that name.
+/// - `Host` names the server as the page sees it. A page can make its own name resolve to this machine (DNS rebinding). Then it is its own
+///   origin, but it cannot hide that name.
 package struct WebAccess: Sendable, Hashable {
-  /// Origins such as `https://app.example.com` that may use the server beside those of this machine; `*` stands for all.
+  /// Origins such as `https://app.example.com` that may use the server, in addition to those of this machine; `*` stands for all.
   package var origins: [String] = []
-  /// Names of the server beside those of this machine and the address that it listens on; `*` stands for all.
+  /// Names of the server, in addition to those of this machine and the address that it listens on; `*` stands for all.
   package var hosts: [String] = []
 
   package init() {}

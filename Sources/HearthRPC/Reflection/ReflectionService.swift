@@ -2,10 +2,10 @@ internal import HearthModel
 internal import NIOCore
 internal import SwiftProtobuf
 
-/// `grpc.reflection.v1.ServerReflection` and the same of `v1alpha`, with which tools such as grpcurl learn what a server offers
+/// `grpc.reflection.v1.ServerReflection` and the same of `v1alpha`, which lets tools such as grpcurl discover the services of a server
 /// (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md).
 ///
-/// The two versions have the same messages. Descriptors are handed out as their authors have encoded them.
+/// The two versions have the same messages. Descriptors are returned in their original encoding.
 package struct ReflectionService: Sendable {
   package static let names = ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"]
 
@@ -69,7 +69,7 @@ package struct ReflectionService: Sendable {
 
   private func write(_ question: (field: Int, text: String, extensionNumber: Int64)?, to response: inout WireWriter) {
     guard let (field, text, number) = question else {
-      return fail(.invalidArgument, "The request asks nothing.", &response)
+      return fail(.invalidArgument, "The request is empty.", &response)
     }
     switch field {
     case 3: write(files: index.files(named: text), missing: "The file \"\(text)\"", &response)
@@ -108,7 +108,7 @@ package struct ReflectionService: Sendable {
   }
 }
 
-/// Where each symbol of a ``DescriptorSet`` is declared.
+/// The declaring file of each symbol of a ``DescriptorSet``.
 struct ReflectionIndex: Sendable {
   private let set: DescriptorSet
   private var names: [String: Int] = [:]
@@ -144,7 +144,7 @@ struct ReflectionIndex: Sendable {
 
   private mutating func add(_ type: Google_Protobuf_EnumDescriptorProto, in scope: String, _ index: Int) {
     symbols["\(scope).\(type.name)"] = index
-    // The values of an enum are beside it, not in it.
+    // The values of an enum belong to the scope around it, not to the enum.
     for value in type.value { symbols["\(scope).\(value.name)"] = index }
   }
 

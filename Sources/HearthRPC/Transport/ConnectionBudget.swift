@@ -64,8 +64,8 @@ struct ConnectionBudget {
     payForUpdates()
   }
 
-  /// What grpc-core sends at most for a message, by which it gives back what it has read: of the stream for the message's head and for its
-  /// content, of the connection with the next frame that it sends (src/core/ext/transport/chttp2/transport/flow_control.cc).
+  /// The maximum number of WINDOW_UPDATE frames that grpc-core sends for a message: for the stream one for the message's head and one for
+  /// its content, for the connection with the next frame that it sends (src/core/ext/transport/chttp2/transport/flow_control.cc).
   private static let updatesPerMessage = 4
 
   private mutating func payForUpdates() {

@@ -12,11 +12,11 @@ protocol GuardedStreams: AnyObject {
 /// Handles the frames between the socket and the HTTP/2 codec of one connection that the codec below gRPC cannot be
 /// configured to handle (docs/decisions/0010-connection-guard.md).
 ///
-/// - The codec's settings count from the first moment, not from when the client has acknowledged them.
-/// - Pings are answered here, and counted against a budget that calls pay into.
-/// - A stream that the client resets is closed from our side: the codec never sees the reset, which it would count.
+/// - The codec's settings apply from the start, not only after the client has acknowledged them.
+/// - Pings are answered here, and counted against a budget that calls refill.
+/// - A stream that the client resets is closed from our side. The codec never sees the reset, because it would count it.
 /// - Streams above the announced limit are refused one by one. The codec's own limit would end the connection.
-/// - DATA for streams that are over is dropped and its window given back. The codec would end the connection.
+/// - DATA for ended streams is dropped and its window restored. The codec would end the connection.
 /// - A peer that is silent gets a PING, and the connection is closed if nothing comes back.
 final class ConnectionGuard: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
@@ -148,7 +148,7 @@ extension ConnectionGuard {
       acknowledgeSettings(context)
       return nil
     case .ping(let data):
-      // Answers are sent with what else is to be sent after a read, unless they become too many to wait.
+      // Answers are flushed with the other output after a read, unless too many are waiting.
       if !context.channel.isWritable { context.flush() }
       if let excess = budget.ping(at: .now(), canSend: context.channel.isWritable) { return excess }
       send(.ping, isAcknowledgement: true, payload: data, context)
@@ -283,7 +283,7 @@ extension ConnectionGuard {
     metrics?.exceeded(excess.limit)
     keepAlive?.cancel()
     logger.notice(
-      "connection ended: it asked for more than one may",
+      "connection ended: it exceeded a limit of connections",
       metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")", "reason": "\(excess.rawValue)"])
     let text = ByteBuffer(string: excess.rawValue)
     let length = 2 * MemoryLayout<UInt32>.size + text.readableBytes

@@ -2,9 +2,9 @@ internal import NIOCore
 
 /// The limits of one HTTP/2 connection, and the times after which a dead one is closed.
 ///
-/// Official clients under load ping with their data, reset each call that is over, and open a stream for each listener;
-/// the limits are far above that. What they end are the floods that are known for HTTP/2 (CVE-2019-9511 to 9518,
-/// CVE-2023-44487, CVE-2024-27316). A connection that exceeds one gets GOAWAY ENHANCE_YOUR_CALM and is closed.
+/// Under load, official clients ping with their data, reset each ended call, and open a stream for each listener; the limits are far above
+/// that. They end the known floods of HTTP/2 (CVE-2019-9511 to 9518, CVE-2023-44487, CVE-2024-27316). A connection that exceeds one gets
+/// GOAWAY ENHANCE_YOUR_CALM and is closed.
 ///
 /// Two further limits are the codec's (swift-nio-http2): 5 CONTINUATION frames in a row, and 200 SETTINGS frames in 30 s.
 package struct ConnectionLimits: Sendable, Hashable {

@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// Splits the bytes of a client into HTTP/2 frames, and removes the frames that the codec must not see.
 ///
-/// All other bytes are passed on unchanged, malformed ones too: the codec answers those with the errors that the protocol
-/// demands. Only the start of a frame whose kind or short payload is incomplete is kept.
+/// All other bytes are passed on unchanged, even malformed ones: the codec answers those with the errors that the protocol demands. Only
+/// the start of a frame whose kind or short payload is incomplete is kept.
 struct InboundFrames {
   enum Event: Equatable {
     /// Bytes for the codec, whole or partial frames.
@@ -36,7 +36,7 @@ struct InboundFrames {
   private static let settingByteCount = 6
 
   private var unread = ByteBuffer()
-  /// The place in ``unread`` up to which bytes are to be passed on.
+  /// The index in ``unread`` up to which bytes can be passed on.
   private var passedIndex = 0
   private var callFrames = 0
   private var smallUpdates = 0

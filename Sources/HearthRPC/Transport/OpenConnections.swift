@@ -95,5 +95,5 @@ package final class OpenConnections: Sendable {
   }
 }
 
-/// The event with which a connection is asked to take no more calls, and to close after the last.
+/// The event that asks a connection to accept no more calls, and to close after the last one.
 struct ConnectionIsEnding: Sendable {}

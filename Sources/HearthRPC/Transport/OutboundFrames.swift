@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Follows the frames that the codec sends, and changes those few whose content cannot be configured in the codec.
+/// Follows the frames that the codec sends, and changes the few that cannot be configured in the codec.
 struct OutboundFrames {
   /// The treatment of a RST_STREAM frame.
   enum ResetFate {

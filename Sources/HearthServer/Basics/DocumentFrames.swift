@@ -10,7 +10,7 @@ struct DocumentFrames {
   private let root: [UInt8]
   /// The tag of the field whose message holds the document; nil if the response itself holds it.
   private let wrapper: UInt8?
-  /// The other fields beside the document, encoded.
+  /// The fields other than the document, encoded.
   private let others: [UInt8]
 
   private enum Tag {
@@ -22,7 +22,7 @@ struct DocumentFrames {
 
   /// - Parameters:
   ///   - wrapper: The number of the field whose message holds the document, below 16; nil if the response itself holds it.
-  ///   - others: The fields beside the document, encoded.
+  ///   - others: The fields other than the document, encoded.
   init(of database: DatabaseID, wrapper: Int?, others: [UInt8]) {
     root = Array("\(database.documentsName)/".utf8)
     self.wrapper = wrapper.map { UInt8($0 << 3 | 2) }
@@ -83,7 +83,7 @@ struct DocumentFrames {
     var fieldCount: Int { isThere ? 2 + contentCount : 0 }
   }
 
-  /// Fills memory from its begin on.
+  /// Fills memory from its start on.
   private struct RawOutput {
     let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The reason why a server could not start or stopped by itself. The description names the cause and what to do.
+/// The reason why a server could not start or stopped by itself. The description names the cause and the remedy.
 package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
   package enum Kind: Sendable {
     /// The address cannot be listened on: it is in use, not local or not allowed.

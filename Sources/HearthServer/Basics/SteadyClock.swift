@@ -2,11 +2,11 @@ internal import HearthModel
 internal import Logging
 internal import Synchronization
 
-/// Follows a wall clock, but not at once when it jumps ahead.
+/// Follows a wall clock, but does not follow a jump ahead at once.
 ///
-/// Commit times never go back. A clock that is wrong for a moment, for example because a time server was, would leave its mark on all later
-/// commits until real time has caught up. So a jump ahead counts only when it has lasted; until then time goes on as it did.
-/// A jump back needs no care here: durations are measured with ``ServerClock/elapsedMicroseconds``.
+/// Commit times never go back. If the clock is ahead for a moment, for example because of a wrong time server, all later commits would be
+/// affected until real time has caught up. So a jump ahead counts only after it has lasted for a while; until then time continues at its
+/// former pace. A jump back needs no special treatment here: durations are measured with ``ServerClock/elapsedMicroseconds``.
 struct SteadyClock {
   enum Event: Equatable {
     /// The clock has jumped by so many microseconds, ahead or (negative) back.

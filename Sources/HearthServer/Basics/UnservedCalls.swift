@@ -1,4 +1,4 @@
-/// The calls of Firestore's clients and tools that this server does not serve, with the reasons that it answers.
+/// The calls of Firestore's clients and tools that this server does not serve, with the reasons that it returns.
 enum UnservedCalls {
   private static let page = "See docs/server.md, \"Calls that are not served\"."
 

@@ -4,15 +4,16 @@ internal import Synchronization
 
 /// Passes committed changes from the storage to the listen streams.
 ///
-/// A commit is matched once against each distinct query that is listened to (``SharedQueries``), beside the storage's queue, and only streams
-/// whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps only the
-/// version up to which it has sent, and takes the effects after it. So a slow stream, whose client does not read, blocks nothing and costs
-/// no memory: when the feed has dropped effects that it has not taken, it gets the difference from the storage's change log.
+/// A commit is matched once against each distinct query that is listened to (``SharedQueries``), outside the storage's queue, and only
+/// streams whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps
+/// only the version up to which it has sent, and takes the later effects. So a slow stream, whose client does not read, blocks nothing and
+/// costs no memory. If the feed has dropped effects before the stream took them, the stream gets the difference from the storage's change
+/// log.
 final class ChangeFeed: Sendable {
   typealias SubscriberID = SharedQueries.SubscriberID
   typealias QueryID = SharedQueries.QueryID
 
-  /// What the storage has published and nobody has matched yet.
+  /// The commits that the storage has published and that are not matched yet.
   private struct Inbox {
     var latest: SnapshotVersion
     var commits: [CommittedChange] = []
@@ -75,7 +76,7 @@ final class ChangeFeed: Sendable {
 
   /// Runs `body` when everything that was published is matched.
   ///
-  /// - Parameter isJoining: What is published from now on has to be matched.
+  /// - Parameter isJoining: True if commits that are published from now on must be matched.
   private func withShared<Result: Sendable>(
     isJoining: Bool = false, _ body: (inout SharedQueries) -> Result
   ) -> Result {
@@ -149,8 +150,8 @@ extension ChangeFeed {
 
   /// Has the window of a query read again, once for all streams that wait for it.
   ///
-  /// - Parameter read: Reads the window at a version, which takes the place of a known one; nil if it is too large to be kept. What it throws is
-  ///   thrown only to the stream that reads.
+  /// - Parameter read: Reads the window at a version, which takes the place of a known one; nil if it is too large to be kept. Only the
+  ///   stream that reads gets its error.
   func refill(
     _ query: QueryID,
     _ read: (Query, SnapshotVersion, _ known: LimitWindow) async throws(StatusError) -> RefilledWindow?

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The documents whose changes are asked for.
+/// The documents whose changes are requested.
 enum ChangeScope: Hashable, Sendable {
   /// All documents of some collections.
   case collections(CollectionScope)

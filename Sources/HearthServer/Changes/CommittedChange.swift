@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// One document before and after something happened.
+/// One document before and after a change.
 struct DocumentTransition: Sendable, Equatable {
   /// Found or missing.
   var before: Document

@@ -1,14 +1,14 @@
 internal import HearthModel
 
-/// The documents in the result of a query with a limit, as far as its order and their versions go.
+/// The documents in the result of a query with a limit: their order and their versions.
 ///
-/// A commit is applied in memory if the result can be known from the window alone. That is so unless the window was full, so that others
-/// may lie behind it, and has lost more of its documents than have come in before its end.
+/// A commit is applied in memory if the window alone determines the result. That is the case unless the window was full, so that other
+/// documents may follow it, and has lost more documents than have entered before its end.
 ///
-/// A result that does not reach its limit holds every document that matches. When it is too large to be kept, its documents are counted
-/// instead, which is enough as long as it does not exceed the limit.
+/// A result that does not reach its limit holds every document that matches. If it is too large to keep, its documents are counted instead.
+/// That is sufficient as long as the result does not exceed the limit.
 struct LimitWindow: Sendable {
-  /// In the order of the query. Of the fields only those that order are kept.
+  /// In the order of the query. Only the fields of the order are kept.
   private var documents: [Document]
   private(set) var versions: [DocumentKey: SnapshotVersion]
   /// The number of documents in a result that is only counted.

@@ -1,12 +1,12 @@
 internal import HearthModel
 
-/// Finds the queries that a changed document may concern: by its collection or group and, of queries that ask for equality, by one value.
+/// Finds the queries that a changed document may affect: by its collection or group, and for queries with an equality by one value.
 struct QueryIndex {
   typealias QueryID = SharedQueries.QueryID
 
   /// The queries of one collection or group.
   private struct Bucket {
-    /// Those without an equality.
+    /// The queries without an equality.
     var others: Set<QueryID> = []
     var equal: [FieldPath: [[UInt8]: Set<QueryID>]] = [:]
     var isEmpty: Bool { others.isEmpty && equal.isEmpty }
@@ -30,7 +30,7 @@ struct QueryIndex {
     }
   }
 
-  /// A field that must have a value, whose bytes are the same for equal values.
+  /// A field that must have a value. The value's bytes are the same for equal values.
   private struct Equality {
     var path: FieldPath
     var value: [UInt8]

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// A document of a change, and its bytes in messages to clients: encoded when the first stream needs them, once for all.
+/// A document of a change, and its bytes in messages to clients. They are encoded once, when the first stream needs them.
 final class SharedDocument: Sendable {
   /// Found or missing. Only the key and the version count where the contents are not sent.
   let document: Document
@@ -16,7 +16,7 @@ final class SharedDocument: Sendable {
     static let documentChange = 3
     static let documentDelete = 4
     static let documentRemove = 6
-    /// Of each of these three.
+    /// The field of the document in each of these three.
     static let document = 1
     static let targetIDs = 5
     static let removedTargetIDs = 6
@@ -129,13 +129,13 @@ struct WatchChange: Sendable {
 
   var key: DocumentKey { document.document.key }
 
-  /// Returns true if there is nothing to tell a stream: the document is in the target as it was, or others have only moved it into a limit and
-  /// out again.
+  /// Returns true if there is nothing to send to a stream: the document is in the target as before, or others have only moved it into a
+  /// limit and out again.
   ///
-  /// A document that was written since, and has come in and left again, is told of. The client may show it as its own write that was
-  /// acknowledged: Google's SDKs go on with that until they hear of the document, even if it was deleted meanwhile.
+  /// A document that was written since, and has come in and left again, is sent. The client may show it as its own acknowledged write:
+  /// Google's SDKs keep showing it until they receive the document, even if it was deleted in between.
   ///
-  /// - Parameter start: The version at which the stream stands.
+  /// - Parameter start: The version that the stream has reached.
   func isNothing(after start: SnapshotVersion) -> Bool {
     if isIn { return oldVersion == document.document.version }
     return oldVersion == nil && document.document.version <= start

@@ -2,11 +2,11 @@ internal import HearthModel
 
 /// The distinct queries of a database's listen streams, and the effects of the latest commits on them.
 ///
-/// A commit is looked at once for each distinct query that it may concern (``QueryIndex``). The effects are kept until all streams have taken
-/// them, or the memory for them is used up. Streams whose targets a commit changes are marked and woken.
+/// A commit is matched once against each distinct query that it may affect (``QueryIndex``). The effects are kept until all streams have
+/// taken them, or until the memory for them is used up. Streams whose targets a commit changes are marked and woken.
 ///
-/// The result of a query with a limit depends on documents that a commit does not show. Its window is kept in memory; when it cannot be
-/// known from there, streams with this query stop at the version before until one of them has read the result again.
+/// The result of a query with a limit depends on documents that a commit does not show. Its window is kept in memory. If the window does
+/// not determine the result, streams with this query stop at the version before, until one of them has read the result again.
 struct SharedQueries {
   typealias SubscriberID = Int
   typealias QueryID = Int
@@ -16,8 +16,8 @@ struct SharedQueries {
     var queries: Set<QueryID> = []
     /// Targets with effects that were not taken.
     var news: Set<QueryID> = []
-    /// True from the moment at which the subscriber is woken until it has taken everything. What comes in between needs no further wake. A
-    /// subscriber that sleeps has no news.
+    /// True from the moment at which the subscriber is woken until it has taken everything. Effects that come in between need no further
+    /// wake. A subscriber that sleeps has no news.
     var isAwake = false
     /// While it is awake: it has taken the effects up to this version.
     var position: SnapshotVersion
@@ -55,8 +55,8 @@ struct SharedQueries {
     self.maximumBytes = maximumBytes
   }
 
-  /// The memory that a commit takes for each query that it concerns, and for each of its changes there, beside its documents. Measured: 158
-  /// bytes for one change.
+  /// The memory that a commit takes for each query that it concerns, and for each of its changes there, in addition to its documents.
+  /// Measured: 158 bytes for one change.
   static let bytesPerQuery = 64
   static let bytesPerChange = 96
   private static let commitsPerSweep = 64
@@ -226,13 +226,13 @@ struct SharedQueries {
 // MARK: - Taking
 
 extension SharedQueries {
-  /// What has happened to a subscriber's targets.
+  /// The events of a subscriber's targets.
   struct Taken: Sendable {
     /// The version that the subscriber stands at with these changes.
     var through: SnapshotVersion
     /// One entry for each query that changed.
     var changes: [(query: QueryID, changes: [WatchChange])] = []
-    /// Queries whose changes are to be taken from the change log.
+    /// Queries whose changes must be taken from the change log.
     var dropped: [QueryID] = []
     /// Queries that have to be read again before the subscriber can go on. Only if `through` is the version that it stands at.
     var blocking: [QueryID] = []

@@ -17,7 +17,7 @@ struct SharedQuery {
   }
 
   enum Window {
-    /// Nobody has handed over a result at `since` or later.
+    /// No result at `since` or later was handed over.
     case unknown(since: SnapshotVersion, pending: [Pending])
     case known(LimitWindow)
     /// Known up to the first of the pending changes, which needs the query to be run. There is at least one.
@@ -29,7 +29,7 @@ struct SharedQuery {
   var subscribers: [SharedQueries.SubscriberID: Int] = [:]
   /// Ascending by version.
   private var steps: [Step] = []
-  /// Of the commits up to this one, not all effects are in `steps`.
+  /// The last commit with effects missing in `steps`: commits up to this one may be incomplete there.
   private(set) var forgottenThrough: SnapshotVersion = .none
   /// Nil for a query without limit.
   private var window: Window?
@@ -129,7 +129,7 @@ struct SharedQuery {
     forget(through: present)
   }
 
-  /// The window, if it has to be read again.
+  /// The window, if it must be read again.
   var staleWindow: LimitWindow? {
     guard case .stale(let known, _) = window else { return nil }
     return known
@@ -162,7 +162,7 @@ struct SharedQuery {
     switch window {
     case .unknown(_, let pending), .stale(_, let pending):
       guard let first = pending.first, first.version <= version else { return forget(through: version) }
-      // What is left cannot be applied to anything.
+      // The remaining changes cannot be applied to anything.
       window = .unknown(since: present, pending: [])
       forget(through: present)
     case nil, .known: forget(through: version)

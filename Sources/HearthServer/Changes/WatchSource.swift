@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// What a target of a listen stream asks for. Targets with equal sources have equal results.
+/// The query or documents that a target of a listen stream asks for. Targets with equal sources have equal results.
 enum WatchSource: Hashable, Sendable {
   case query(Query)
   /// In the order of the request, each once.

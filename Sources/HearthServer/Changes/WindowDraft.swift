@@ -1,8 +1,8 @@
 internal import HearthModel
 
-/// Collects the window of a query with a limit while its result passes, in its order.
+/// Collects the window of a query with a limit while its result is sent, in its order.
 ///
-/// Not more is kept of the documents than a window may hold. If that is exceeded, they are only counted.
+/// It keeps at most the documents that a window may hold. If there are more, they are only counted.
 struct WindowDraft: Sendable {
   let query: Query
   /// The number of documents so far.
@@ -19,7 +19,7 @@ struct WindowDraft: Sendable {
   init(_ query: Query, in memory: WindowMemory?) {
     self.query = query
     share = memory.map { WindowMemory.Share(of: $0) }
-    // Of a limit that is too large for its documents to be kept, none are.
+    // If the limit is too large to keep its documents, none are kept.
     let most = (memory?.bytesPerWindow ?? 0) / LimitWindow.overheadBytes
     heads = query.limit ?? .max <= most ? [] : nil
   }
@@ -59,7 +59,7 @@ struct WindowDraft: Sendable {
   }
 }
 
-/// A window that was read again, to take the place of a known one.
+/// A window that was read again, to replace a known one.
 struct RefilledWindow: Sendable {
   var window: LimitWindow
   /// The documents that are new in it or have changed, of ``maximumContentBytes`` at most.

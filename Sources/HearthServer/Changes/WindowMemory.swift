@@ -31,7 +31,7 @@ final class WindowMemory: Sendable {
     return hasRoom
   }
 
-  /// A part of the memory. It is given back when nobody refers to it any more.
+  /// A part of the memory. It is released with its last reference.
   final class Share: Sendable {
     private let memory: WindowMemory
     private let bytes = Mutex(0)

@@ -1,8 +1,8 @@
 internal import HearthModel
 
-/// The databases of a server, wherever they are kept: all that calls, the upkeep of the server and its metrics reach of them.
+/// The databases of a server, wherever they are stored: the interface for calls, for the upkeep of the server and for its metrics.
 ///
-/// All methods may be called at the same time from any task, and also on event loops: none blocks the thread of its caller.
+/// All methods may be called concurrently from any task, even on event loops: none blocks the thread of its caller.
 protocol Databases: AnyObject, Sendable {
   /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }
@@ -18,10 +18,10 @@ protocol Databases: AnyObject, Sendable {
   ///   A failure is that of this call: the next one tries again.
   func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase
 
-  /// Makes these the declared indexes of all databases, also of those that are opened later. Of several declarations the latest counts.
+  /// Makes these the declared indexes of all databases, also of those that are opened later. The latest declaration counts.
   ///
-  /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. What
-  /// fails is logged, and the databases keep the indexes that they have.
+  /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. A
+  /// failure is logged, and the databases keep the indexes that they have.
   func declare(_ indexes: IndexFile.Contents) async
 
   /// The use of the databases now, for metrics. It costs a few locks of each open database.

@@ -10,7 +10,7 @@ struct IndexFile: Sendable {
   struct Contents: Sendable {
     /// The indexes that databases keep.
     var definitions: [IndexDefinition] = []
-    /// What production would make of the file.
+    /// The indexes that production would create from the file.
     var declared = DeclaredIndexes()
   }
 
@@ -31,7 +31,7 @@ struct IndexFile: Sendable {
     }
   }
 
-  /// Differs when the file was written or replaced.
+  /// A stamp of the file. It changes when the file is written or replaced.
   struct Stamp: Equatable {
     var modified: Date?
     var size: Int?
@@ -57,7 +57,7 @@ struct IndexFile: Sendable {
       do {
         let contents = try read()
         await databases.declare(contents)
-        logger.info("indexes declared anew", metadata: ["count": "\(contents.definitions.count)"])
+        logger.info("declared indexes were read again", metadata: ["count": "\(contents.definitions.count)"])
       } catch {
         logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])
       }

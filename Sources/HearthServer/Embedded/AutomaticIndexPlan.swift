@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The automatic indexes to add and to drop.
 ///
-/// An index costs every later write of its documents. A group whose fields are named after its data (`members.<uid>`) asks for one with
-/// every name, so there is a limit, and those that nobody uses make room.
+/// An index costs every later write of its documents. A group whose fields are named after its data (`members.<uid>`) asks for an index
+/// with every name. So there is a limit, and unused indexes are dropped to make room.
 struct AutomaticIndexPlan {
   /// The largest number of automatic indexes of a collection group.
   static let limit = 32
@@ -26,7 +26,7 @@ struct AutomaticIndexPlan {
   /// Makes room for what queries ask for.
   ///
   /// - Parameters:
-  ///   - wishes: Those of indexes that there are already are left out.
+  ///   - wishes: The requested indexes. Existing ones are left out.
   ///   - present: All indexes, automatic and declared ones.
   init(
     for wishes: [IndexDefinition], beside present: Set<IndexDefinition>, _ automatic: [AutomaticIndex],

@@ -6,8 +6,8 @@ internal import SwiftProtobuf
 
 /// The answers to the latest labelled requests.
 ///
-/// A client is the first half of a label. When there are too many answers of all clients, those go first that are beyond ``fairCount`` of
-/// the client which has most of them, so a client that labels much takes the room from itself and not from others.
+/// A client is the first half of a label. If there are too many answers in all, the answers beyond ``fairCount`` of the client with the
+/// most answers are removed first. So a client with many labels takes room from itself and not from others.
 ///
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
 /// can send the batch again, even after a restart of either side, and it is applied once.
@@ -26,7 +26,7 @@ struct BatchResponses {
   /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
   /// flight. The schema depends on it.
   static let fairCount = 32
-  /// Counted for each answer of a client beside its bytes: its row, and its entries in indexes. The schema depends on it.
+  /// Counted for each answer of a client in addition to its bytes: its row, and its entries in indexes. The schema depends on it.
   static let bytesPerAnswer = 256
 
   /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is

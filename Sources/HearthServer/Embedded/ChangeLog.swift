@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The changes of recent commits: the source of incremental listens, of resumption and of reads in the past.
 ///
-/// Each changed document is logged as it was before the commit. The state of a document at version `v` is then the
-/// oldest entry that is younger than `v`, or the present document when there is none.
+/// The log stores each changed document in its state before the commit. So the state of a document at version `v` is the oldest entry that
+/// is younger than `v`, or the present document if there is none.
 ///
 /// Confined to its owner, like the `Database` it works on; every method that writes runs inside the owner's transaction.
 final class ChangeLog {
@@ -34,7 +34,7 @@ final class ChangeLog {
   /// Called for each cut.
   private let noteCut: () -> Void
 
-  /// What is known of the tables without reading them.
+  /// The totals of the tables, known without reading them.
   struct Totals {
     /// The log is complete after this version.
     var start: SnapshotVersion
@@ -138,7 +138,7 @@ extension ChangeLog {
   private static let uncountedRows = 10_000
   private static let microsecondsBetweenWarnings: Int64 = 60_000_000
 
-  /// What one trim removes at most.
+  /// The maximum that one trim removes.
   private struct Budget {
     var rows: Int
     /// The row that reaches it still goes.
@@ -151,7 +151,7 @@ extension ChangeLog {
   /// Removes rows beyond the limits in the transaction of a commit: at least as much as was added since the last trim, so that the
   /// log stays at its size however large the commits are, and no commit pays for more than a multiple of what it has written.
   ///
-  /// - Returns: True if ``start`` and ``bytes`` are to be saved.
+  /// - Returns: True if ``start`` and ``bytes`` must be saved.
   func trim(now: Timestamp) throws -> Bool {
     let isTooLarge = bytes > retention.bytes
     guard isTooLarge || isBehind || totals.rowsSinceTrim >= Self.rowsPerRound else { return false }
@@ -167,7 +167,7 @@ extension ChangeLog {
 
   /// Removes a few more rows beyond the limits, between two commits. ``isBehind`` says afterwards if that was not all.
   ///
-  /// - Returns: True if ``start`` and ``bytes`` are to be saved.
+  /// - Returns: True if ``start`` and ``bytes`` must be saved.
   func trimMore(now: Timestamp) throws -> Bool {
     try trim(within: .step, now: now)
   }
@@ -222,7 +222,7 @@ extension ChangeLog {
     try delete.bind(2, last.collection)
     try delete.bind(3, last.id)
     try delete.run()
-    // Of this commit some rows may be left; the log is complete after it.
+    // Some rows of this commit may be left; the log is complete after it.
     totals.start = max(start, SnapshotVersion(microseconds: last.version))
     for collection in touched.sorted() { try collections.removeIfUnused(collection) }
     return true

@@ -1,20 +1,20 @@
 internal import HearthModel
 
-/// A request that the storage carries out, perhaps after it has waited for locks.
+/// A request that the storage carries out, possibly after waiting for locks.
 struct CommitAttempt: Sendable {
   let request: CommitRequest
   /// The pessimistic transaction that the request ends, if that has read something. Its locks do not stop its writes.
   let owner: LockTable.Owner?
-  /// What an optimistic transaction has read, and how far that is known to be unchanged.
+  /// The reads of an optimistic transaction, and the version up to which they are known to be unchanged.
   var check: ReadCheck?
   /// With which the request waits, or has waited, for transactions that have locked what it changes.
   var ticket: LockTicket?
 
   enum Result: Sendable {
     case ended(Swift.Result<CommitOutcome, StatusError>)
-    /// Nothing was stored. The request has to be tried again when it is the ticket's turn.
+    /// Nothing was stored. The request must be tried again when it is the ticket's turn.
     case blocked(LockTicket)
-    /// Nothing was stored. What the transaction has read must be checked beside the writer first, see ``ReadCheck``.
+    /// Nothing was stored. The reads of the transaction must first be checked outside the writer, see ``ReadCheck``.
     case unchecked
   }
 

@@ -110,7 +110,7 @@ struct CommitEvaluation {
 }
 
 extension Mutation {
-  /// True if the document's fields are read and written anew, whatever the size of the write.
+  /// True if the document's fields are read and rewritten, whatever the size of the write.
   fileprivate var rewritesDocument: Bool {
     if !transforms.isEmpty { return true }
     if case .patch(_, let mask) = operation { return !mask.isEmpty }

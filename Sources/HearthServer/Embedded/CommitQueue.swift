@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// The commits that wait for the writer, in the order in which they came.
+/// The commits that wait for the writer, in the order of their arrival.
 ///
 /// Any task may add to it without a turn on the writer's queue.
 final class CommitQueue: Sendable {
@@ -11,11 +11,11 @@ final class CommitQueue: Sendable {
   }
 
   enum Addition {
-    /// Nothing else waits: the caller has to see to it that the writer looks at the queue.
+    /// The queue was empty: the caller must make the writer look at it.
     case first
-    /// The writer will find it behind the others.
+    /// The writer will find it after the others.
     case later
-    /// Nothing is committed any more.
+    /// The database accepts no more commits.
     case refused
   }
 

@@ -13,11 +13,11 @@ internal import HearthStore
   internal import Android
 #endif
 
-/// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock goes with
-/// the process, however it ends.
+/// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock ends with the process, whatever
+/// the cause.
 ///
-/// Only the user that the server runs as can read it: a folder that is new, empty, or was used by a server before gets the
-/// permissions 0700, and all files have 0600.
+/// Only the server's user can read it: a new or empty folder, or one that a server has used before, gets the permissions 0700, and all
+/// files have 0600.
 final class DataFolder: Sendable {
   let path: String
   private let lock: LockFile
@@ -83,7 +83,7 @@ final class DataFolder: Sendable {
     return file
   }
 
-  /// Creates an empty file for a database, which is a new database to SQLite. What SQLite puts beside it has the same
+  /// Creates an empty file for a database, which is a new database to SQLite. The files that SQLite puts next to it have the same
   /// permissions.
   ///
   /// - Throws: as ``file(for:)``; RESOURCE_EXHAUSTED, UNAVAILABLE or INTERNAL when it cannot be created.
@@ -106,7 +106,7 @@ final class DataFolder: Sendable {
     for suffix in Self.fileSuffixes { unlink(file + suffix) }
   }
 
-  /// The database and what SQLite puts beside it.
+  /// The database and the files that SQLite puts next to it.
   private static let fileSuffixes = ["", "-wal", "-shm"]
 
   /// The path of a database's file.

@@ -2,7 +2,7 @@ internal import HearthModel
 
 /// The databases of a server by their state, and the calls that wait for one.
 ///
-/// Events come in, actions go out; the caller carries them out without its lock. A database is in one of these states:
+/// Its methods take events and return actions; the caller carries these out without holding its lock. A database is in one of these states:
 ///
 /// | state | begins with | ends with |
 /// |---|---|---|
@@ -11,8 +11,8 @@ internal import HearthModel
 /// | open | ``opened(_:_:at:)``, ``settled(_:at:)`` | ``beginClosing(_:unusedSince:)``, ``shutDown()`` |
 /// | closing | ``beginClosing(_:unusedSince:)``, ``shutDown()`` | ``closed(_:)``, ``keep(_:_:at:)`` |
 ///
-/// Calls wait while their database is being opened or closed. At most one storage of a database exists at a time: nothing is opened before
-/// the one that was there has been closed or is gone.
+/// Calls wait while their database is being opened or closed. At most one storage of a database exists at a time: a new one is opened only
+/// after the former one has been closed or released.
 struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   typealias WaiterID = Int
 
@@ -103,7 +103,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   /// A blank database takes about 320 KB.
   private static var keptBlanks: Int { 64 }
 
-  /// - Parameter limit: The databases that may be open. As many blank ones, and those that are kept, may be in use beside them.
+  /// - Parameter limit: The databases that may be open. The same number of blank ones, and the kept ones, may be in use in addition.
   init(limit: Int) {
     self.limit = limit
     maximumBlanks = min(limit, .max - Self.keptBlanks) + Self.keptBlanks
@@ -253,7 +253,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   /// A blank database is about to move to its place.
   mutating func beginSettling(_ id: DatabaseID) -> Admission {
     defer { assertInvariants() }
-    // What waits to be committed when the server ends is committed.
+    // Writes that wait for their commit when the server ends are committed.
     guard !isShutDown else { return .admitted }
     guard case .blank(var blank)? = entries[id] else {
       assertionFailure("\(id) has a first commit but is \(state(of: id))")
@@ -304,7 +304,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     return open.database
   }
 
-  /// A database that was to be closed is still needed.
+  /// A database that was about to be closed is still needed.
   mutating func keep(_ id: DatabaseID, _ database: Database, at time: Int64) -> [Action] {
     defer { assertInvariants() }
     guard case .closing(let waiters)? = entries[id] else {
@@ -331,7 +331,8 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     return [.open(id)]
   }
 
-  /// Ends everything: calls that wait fail, and so do later ones. The table is empty when all is closed that is open or being opened.
+  /// Ends everything: calls that wait fail, and so do later ones. The table is empty when every open database, and every one being opened,
+  /// is closed.
   ///
   /// - Returns: Also the databases to close; ``closed(_:)`` follows for each.
   mutating func shutDown() -> (actions: [Action], open: [Database]) {

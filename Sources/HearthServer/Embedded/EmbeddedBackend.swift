@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The databases of a server in its own process: one SQLite file for each in a folder, or all of them in memory.
 ///
-/// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
-/// ones were opened since. So a mistyped project id leaves nothing behind.
+/// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank ones were opened
+/// since. So a mistyped project id leaves no trace.
 ///
 /// Databases are opened and closed without a lock, on threads of their own; ``DatabaseTable`` decides, and knows the calls that wait.
 final class EmbeddedBackend: Databases {
@@ -249,7 +249,7 @@ final class EmbeddedBackend: Databases {
     Task { await declareIndexes(in: storage) }
   }
 
-  /// Declares the newest indexes, also if they are declared anew while it does so.
+  /// Declares the newest indexes, also if they are declared again while it does so.
   private func declareIndexes(in storage: any ServerStorage) async {
     var declared: Int?
     while true {

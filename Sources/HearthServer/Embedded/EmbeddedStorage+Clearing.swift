@@ -7,8 +7,8 @@ extension EmbeddedStorage {
   /// The changes that are passed on to listeners from memory. Beyond them, listeners take the clearing from the change log.
   private static let passedChanges = (documents: 10_000, bytes: 16 << 20)
 
-  /// One commit of any size on the way of all others: listeners, the history, counts and indexes need no rule of their own. What it holds in
-  /// memory is bounded. Other commits wait until it is done.
+  /// One commit of any size on the way of all others: listeners, the history, counts and indexes need no rule of their own. Its memory is
+  /// bounded. Other commits wait until it is done.
   func clear(_ place: ResourcePath) throws(StatusError) {
     try requireOpen()
     let result = publishing {

@@ -5,9 +5,9 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// The connections of a database beside the writer's, and what they know of it.
+/// The connections of a database other than the writer's, and the state of the writer that they see.
 extension EmbeddedStorage {
-  /// What readers know of the writer.
+  /// The state of the writer that readers see.
   struct Published {
     /// Everything up to this version is durable.
     var version: SnapshotVersion
@@ -43,7 +43,7 @@ extension EmbeddedStorage {
 
   /// The connections for reading a file and for writing its log back, one reader open; nil for a database in memory.
   ///
-  /// - Parameter slots: Those that all databases of a process share.
+  /// - Parameter slots: The slots that all databases of a process share.
   static func fileAccess(
     to location: Database.Location, _ databaseID: DatabaseID, slots: ReadSlots<StorageReader>, sortBudget: SortBudget
   ) throws -> FileAccess? {
@@ -109,7 +109,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Writes the rest of a long log back, so that the next commit begins it anew.
+  /// Checkpoints the rest of a long log, so that the next commit restarts it.
   private func finishLog() {
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
@@ -139,8 +139,8 @@ extension EmbeddedStorage {
   /// The time that commits wait at most for short reads to end, so that the log can be cut.
   private static let waitForShortReads = Duration.milliseconds(100)
 
-  /// Writes the log back and cuts it. That waits for the short reads that have begun: where they overlap, some read always sees a state from
-  /// before the last commit, and without a pause of the commits the log would never be written back whole.
+  /// Writes the log back and cuts it. This waits for the short reads that have begun. While reads overlap, one of them always sees a state
+  /// from before the last commit, so that without a pause of the commits the log would never be written back whole.
   private func beginLogAnew() {
     defer { published.withLock { $0.file?.readers }?.release() }
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
@@ -160,7 +160,7 @@ extension EmbeddedStorage {
     StatusError(
       code: .resourceExhausted,
       message:
-        "The read was begun \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
+        "The read was started \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
         + "to its limit (--max-wal-megabytes, \(maximumLogBytes >> 20) MiB) before it had ended. Read less at once.")
   }
 
@@ -168,7 +168,7 @@ extension EmbeddedStorage {
     if let error = error as? StoreError, error.isFailedSync { return noteFailedSync(error) }
     // The log only grows a little longer.
     logger.warning(
-      "write-ahead log cannot be written back",
+      "write-ahead log cannot be checkpointed",
       metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
   }
 }

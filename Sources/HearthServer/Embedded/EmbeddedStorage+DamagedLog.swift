@@ -6,15 +6,15 @@ internal import Logging
 
 /// A database whose write-ahead log is damaged before its end.
 extension EmbeddedStorage {
-  /// Refuses a database that SQLite would open without commits of which clients were told.
+  /// Refuses a database that SQLite would open without commits that were acknowledged to clients.
   ///
-  /// SQLite reads a log up to the first frame whose checksum does not fit. Behind that lies at most the commit that was being written when the
-  /// process was killed or the power failed, and steps of background work, which need not be durable. A commit of a client behind it was
-  /// durable once: the file has been damaged since.
+  /// SQLite reads a log up to the first frame whose checksum does not fit. At most the commit that was being written when the process was
+  /// killed or the power failed may follow it, and steps of background work, which need not be durable. If a commit of a client follows, it
+  /// was durable once, so the file has been damaged since.
   ///
-  /// Where the file has what the damage has destroyed, because the log was moved there, the newest state is moved into it.
+  /// If a checkpoint has copied the destroyed pages into the file, the newest state is moved into it.
   ///
-  /// - Returns: True if the log has a gap, behind which nothing counts: ``emptyLog(of:)`` has to be called before anything is written.
+  /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` must be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
   static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
     guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }

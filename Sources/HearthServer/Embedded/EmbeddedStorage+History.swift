@@ -4,7 +4,7 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// Keeps the history within its limits where the commits alone do not: after large ones that came before, and while nothing is committed.
+/// Keeps the history within its limits when commits alone do not: after large earlier commits, and while there are no commits.
 extension EmbeddedStorage {
   /// Called every now and then. Indexes that nobody uses are dropped too.
   func trimHistory() {

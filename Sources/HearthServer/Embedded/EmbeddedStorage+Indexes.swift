@@ -5,8 +5,8 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// The indexes are made by need: a query whose scan cost much more than its result asks for one. They are filled by the writer, in steps
-/// between the commits. Queries use an index from the beginning, and scan what it does not hold yet.
+/// Indexes are created on demand: a query whose scan costs much more than its result asks for one. The writer fills them, in steps between
+/// the commits. Queries use an index from the start, and scan the documents that it does not hold yet.
 extension EmbeddedStorage {
   /// One step of filling: about two milliseconds, so that commits wait no longer for it than for another commit.
   static let fillLimits = IndexTable.FillLimits(

@@ -2,7 +2,7 @@ internal import HearthModel
 
 /// The reads of optimistic transactions, see ``ReadCheck``.
 extension EmbeddedStorage {
-  /// Checks what a transaction has read up to the present, beside the commits. The writer has what comes later left.
+  /// Checks the reads of a transaction up to the present, outside the writer. The writer then only has to check later changes.
   ///
   /// - Throws: ABORTED if something has changed, or if the check takes too long.
   nonisolated func checkReads(of attempt: inout CommitAttempt) async throws(StatusError) {

@@ -140,7 +140,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Runs `body` on one state of the database, beside the writer, and converts its errors to a status.
+  /// Runs `body` on one state of the database, outside the writer, and converts its errors to a status.
   ///
   /// - Parameters:
   ///   - isShort: It takes as long as a change of thread.

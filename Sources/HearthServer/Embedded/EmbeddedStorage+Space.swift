@@ -2,7 +2,7 @@ internal import HearthRPC
 internal import HearthStore
 internal import Logging
 
-/// Gives space back to the system that deleted documents and removed history have left in the file.
+/// Returns the space of deleted documents and removed history in the file to the system.
 extension EmbeddedStorage {
   /// The number of pages that one step moves: some milliseconds, for which commits wait.
   private static let pagesPerStep: Int64 = 500
@@ -34,7 +34,7 @@ extension EmbeddedStorage {
       let released = try database.transaction("Release space", synchronous: .normal) {
         try database.releaseFreePages(limit: Int(min(excess, Self.pagesPerStep)))
       }
-      // A file that another program has made anew without incremental vacuum keeps its size.
+      // A file that another program has rebuilt without incremental vacuum keeps its size.
       guard released.bytes > 0 else { return false }
       moveLog()
       guard excess <= Self.pagesPerStep else { return true }
@@ -44,7 +44,7 @@ extension EmbeddedStorage {
     } catch {
       if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
       logger.warning(
-        "unused space cannot be given back",
+        "unused space cannot be returned to the file system",
         metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
     }

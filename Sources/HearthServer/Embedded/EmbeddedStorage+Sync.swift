@@ -4,10 +4,10 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// What a database does when the system could not say whether a write has reached the disk.
+/// The behaviour of a database after a failed sync, when it is unknown whether a write has reached the disk.
 ///
-/// The pages in question may be forgotten by then, so that the next synchronisation succeeds without them. No commit is
-/// taken any more, nor is the log written back, until the server has been started anew and SQLite has read what is on the disk. Reads go on.
+/// The system may have dropped the pages in question, so that the next sync succeeds without them. The database takes no commits and runs
+/// no checkpoints until the server has been restarted and SQLite has read what is on the disk. Reads go on.
 extension EmbeddedStorage {
   /// - Throws: UNAVAILABLE after a failed synchronisation, so that clients keep their writes.
   func requireSafeDisk() throws(StatusError) {

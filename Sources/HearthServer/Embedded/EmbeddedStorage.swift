@@ -8,9 +8,9 @@ internal import Synchronization
 
 /// The storage in one SQLite file (or in memory): documents, change log and the answers to labelled batches.
 ///
-/// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
-/// of its own and applies whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never
-/// wait for a commit; a database in memory has one connection for everything.
+/// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`). Each still has its own commit time and applies
+/// as a whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never wait for a commit; a
+/// database in memory has one connection for everything.
 actor EmbeddedStorage: ExclusiveStorage {
   nonisolated let feed: ChangeFeed
   nonisolated let locks: TransactionLocks
@@ -89,10 +89,10 @@ actor EmbeddedStorage: ExclusiveStorage {
     }
   }
 
-  /// A database that has moved for a commit which is not durable yet.
+  /// A database that has moved into a file for a commit that is not durable yet.
   private struct Move {
     let home: StorageHome
-    /// What it was before.
+    /// The tables from before.
     let blank: Tables
     /// The other connections to its file.
     let file: FileAccess?
@@ -255,7 +255,7 @@ extension EmbeddedStorage {
     let attempt = CommitAttempt(request, ending: conditions)
     guard let first = await result(of: attempt) else { throw Self.shutDown }
     if case .ended(let result) = first { return try result.get() }
-    // Not on the caller's event loop: to find out who is next takes the longer the more wait.
+    // Not on the caller's event loop: the time to find the next one grows with the number of those that wait.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
       try await retry(attempt, after: first)
@@ -330,7 +330,7 @@ extension EmbeddedStorage {
   }
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
-  /// by itself: the others begin anew without it.
+  /// by itself: the others start again without it.
   private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
@@ -359,7 +359,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// What is kept in memory about the tables.
+  /// The state of the tables that is kept in memory.
   struct Known {
     var lastVersion: SnapshotVersion
     var committedVersion: SnapshotVersion
@@ -388,7 +388,7 @@ extension EmbeddedStorage {
     committedVersion = version
   }
 
-  /// A failure of the store that has to do with one request alone.
+  /// A failure of the store that concerns one request alone.
   private struct RequestFailure: Error {
     var index: Int
     var error: StoreError
@@ -433,7 +433,7 @@ extension EmbeddedStorage {
   /// Trims the log and saves the state, as the last part of a transaction that commits.
   ///
   /// - Parameters:
-  ///   - firstVersion: Of the commits; nil if there is none.
+  ///   - firstVersion: The first version of the commits; nil if there are none.
   ///   - committedBefore: The newest commit before them.
   /// - Returns: The epochs if one has begun.
   func endTransaction(

@@ -1,7 +1,7 @@
 internal import HearthModel
 
-/// The transactions of a database that this process has for itself: ``TransactionRegistry`` has them in memory, the storage has their locks and
-/// checks what they have read. Nothing but ``read(_:keys:query:)`` and ``commit(_:ending:)`` ever suspends.
+/// The transactions of a database that only this process uses: ``TransactionRegistry`` has them in memory, and the storage has their locks
+/// and checks their reads. Only ``read(_:keys:query:)`` and ``commit(_:ending:)`` suspend.
 final class EmbeddedTransactions: Transactions {
   let registry: TransactionRegistry
   private let storage: any ExclusiveStorage

@@ -18,7 +18,7 @@ extension Epochs {
 
   /// Writes those that the table does not have, and removes those that were forgotten.
   ///
-  /// - Parameter former: What the table has.
+  /// - Parameter former: The epochs in the table.
   func save(in database: Database, replacing former: Epochs = Epochs([])) throws {
     if let oldest = all.first, former.all.first.map({ $0.number < oldest.number }) ?? false {
       try database.update("DELETE FROM server_epochs WHERE number < ?", .integer(oldest.number))

@@ -2,10 +2,10 @@ internal import HearthModel
 
 /// The indexes that queries have asked for and used, since the database was opened.
 ///
-/// | event | then |
+/// | event | effect |
 /// |---|---|
-/// | `wish` | definitions that are asked for already, or whose group has no room at present, are left out; the others are pending |
-/// | `answer` | they are pending no longer; groups without room are asked again only after a while |
+/// | `wish` | definitions that are already pending, or whose group has no room at present, are left out; the others become pending |
+/// | `answer` | they are no longer pending; groups without room are asked again only after a while |
 /// | `use` | the time is kept, to the minute |
 /// | `takeUnsaved` | the uses whose time on disk is older than an hour |
 struct IndexDemand {
@@ -23,7 +23,7 @@ struct IndexDemand {
 
   private struct Use {
     var latest: Time
-    /// What is on disk; nil if that is not known.
+    /// The time on disk; nil if it is unknown.
     var saved: Time?
   }
 

@@ -2,13 +2,13 @@ internal import Dispatch
 internal import HearthStore
 internal import Synchronization
 
-/// Writes the write-ahead log of one file back into it, in the background on a connection of its own, so that no commit pays for it.
+/// Runs checkpoints of one file in the background, on a connection of its own, so that no commit pays for them.
 ///
-/// The log begins anew only if everything in it was written back at a moment at which a commit begins. Under steady load there is no such
-/// moment; a log that has grown to ``longLogPages`` is therefore finished by the writer, between two commits. Few pages are left then, unless
-/// this queue gets no processor time: after ``longestLogPages`` the writer does without it.
+/// The log restarts only if all of it is checkpointed when a commit begins. Under steady load there is no such moment. So the writer itself
+/// finishes a log that has grown to ``longLogPages``, between two commits. Few pages are left then, unless this queue gets no processor
+/// time: after ``longestLogPages`` the writer does not wait for it.
 ///
-/// Nor does it begin anew while somebody reads a state from before. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
+/// Nor does it restart while a read holds an earlier state. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
 final class LogMover: Sendable {
   /// The number of pages that the writer writes between two rounds; 8 MiB.
   static let pagesPerRound: Int64 = 1_000

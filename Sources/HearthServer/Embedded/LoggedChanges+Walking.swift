@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// A position in the change log: behind a change of a collection.
+/// A position in the change log: after a change of a collection.
 struct ChangeCursor: Sendable, Hashable {
   /// True if all collections are walked at once, by version; false if one is walked after the other.
   fileprivate var isOfAll: Bool
@@ -12,7 +12,7 @@ struct ChangeCursor: Sendable, Hashable {
 
 /// A change of one document, with the document as it was before.
 ///
-/// Valid while it is visited.
+/// It is valid only during the visit.
 struct LoggedRow {
   let collection: LoggedChanges.Collection
   let id: String
@@ -56,8 +56,8 @@ struct LoggedRow {
   }
 }
 
-/// The changes of collections, one after the other. A walk can be left behind any of them and be taken up there later, so that nobody has
-/// to keep more of them than a piece.
+/// Walks along the changes of collections, one after the other. A walk can stop after any change and continue there later, so that a caller
+/// never has to keep more than a piece of them.
 extension LoggedChanges {
   struct Collection {
     var number: Int64

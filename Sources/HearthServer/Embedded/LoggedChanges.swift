@@ -3,9 +3,9 @@ internal import HearthStore
 
 /// Reads the change log through one connection, see ``ChangeLog``.
 ///
-/// A collection's changes are one range of an index, without the former contents. Of those, only the ones that are asked for are read:
-/// the oldest of each document. The changes of one document are a chain that begins at its present version. Nothing here keeps more than one
-/// document at a time.
+/// A collection's changes are one range of an index, without the former contents. Only the needed contents are read: the oldest of each
+/// document. The changes of one document are a chain that begins at its present version. This type never keeps more than one document at a
+/// time.
 struct LoggedChanges {
   let database: Database
   let store: DocumentStore
@@ -28,7 +28,7 @@ struct LoggedChanges {
 
   /// The document of a change as it was at a version, if this is its first change after that version; nil for a later one.
   ///
-  /// - Parameter row: Of a walk that asks for the contents of this version.
+  /// - Parameter row: A row of a walk that asks for the contents of this version.
   func formerDocument(_ row: LoggedRow, at version: SnapshotVersion) throws -> Document? {
     guard row.oldVersion <= version.microseconds else { return nil }
     if row.oldVersion > 0 { return try row.document(asOf: version) }

@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The collections of the change log, which knows them by number, and how many documents each of them holds.
+/// The collections of the change log, by their numbers, and the number of documents in each.
 ///
-/// The document store has numbers too, but it gives those of emptied collections to others while the log still remembers them.
+/// The document store has numbers too, but it reuses the numbers of emptied collections while the log still refers to them.
 final class LoggedCollections {
   private let database: Database
   /// The numbers of the collections that were written last.

@@ -4,20 +4,20 @@ internal import HearthStore
 extension DifferencePiece {
   /// Sizes at which a piece ends.
   struct Size: Sendable {
-    /// Of the documents of the piece.
+    /// The bytes of the documents of the piece.
     var bytes = PieceSizes().bytes
     /// Changes that are looked at.
     var visits = 2_000
-    /// Of the contents that are read for it.
+    /// The bytes of the contents that are read for it.
     var readBytes = 4 << 20
   }
 }
 
-/// The place in a difference behind a piece of it: what the embedded storage has in a ``DifferenceCursor``.
+/// The position in a difference after a piece of it: the embedded storage's content of a ``DifferenceCursor``.
 enum DifferencePosition: Sendable {
   /// In the log.
   case change(ChangeCursor)
-  /// The number of documents of a documents target that were looked at.
+  /// The number of examined documents of a documents target.
   case documents(Int)
 
   /// - Throws: INTERNAL for the place of another storage.

@@ -2,9 +2,10 @@ internal import Dispatch
 internal import NIOCore
 internal import Synchronization
 
-/// Runs work that may hold up its thread, in the order in which it came, on a few threads of its own.
+/// Runs work that may block its thread, in the order of arrival, on a few threads of its own.
 ///
-/// Each thread is that of a serial queue: those of a concurrent queue are as many as there are processors, and blocked ones count.
+/// Each thread belongs to a serial queue, because a concurrent queue has only as many threads as there are processors, including blocked
+/// ones.
 final class OpeningQueue: Sendable {
   typealias Work = @Sendable () -> Void
 

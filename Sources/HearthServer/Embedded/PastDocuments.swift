@@ -2,10 +2,10 @@ internal import HearthModel
 internal import HearthPlan
 internal import HearthStore
 
-/// The documents of a past result that have changed since, as they were.
+/// The former versions of the documents of a past result that have changed since.
 ///
-/// A result that is read in pieces keeps it from piece to piece, so that each looks only at what was written since the one before. When more
-/// has changed than is kept, and what is kept is used up, the next piece looks again at all that was written since the first.
+/// A result that is read in pieces keeps them from piece to piece, so that each piece looks only at the changes since the one before. If
+/// more has changed than can be kept, and the kept documents are used up, the next piece looks again at all changes since the first.
 struct PastDocuments: Sendable {
   /// The version of the result.
   let version: SnapshotVersion
@@ -16,7 +16,7 @@ struct PastDocuments: Sendable {
   /// Behind this document nothing is known, because too much has changed to be kept; nil if all is known.
   private(set) var end: Document?
   private var bytes = 0
-  /// Of all documents behind the pieces so far that changed since the version, kept or not.
+  /// The bytes of all documents after the pieces so far that have changed since the version, kept or not.
   private var seenBytes = 0
   private let maximumBytes: Int
 
@@ -82,7 +82,7 @@ struct PastDocuments: Sendable {
   }
 }
 
-/// How to read a piece of a past result.
+/// The parameters for reading a piece of a past result.
 struct PastPieceReading {
   /// A query that is read in its order, so many documents at once as its limit says.
   let piece: Query
@@ -150,7 +150,7 @@ extension StorageReader.Snapshot {
       part = next
       execution = execution.adding(next.execution)
     }
-    // What lies behind the first end is not known yet.
+    // Documents behind the first end are not known yet.
     if let known = past.end, end.map({ piece.compare(known, $0) == .ascending }) ?? true { end = known }
     var result = unchanged + past.documents
     if let end {

@@ -1,14 +1,14 @@
 internal import HearthModel
 internal import HearthStore
 
-/// Looks for changes of what an optimistic transaction has read.
+/// Looks for changes to the documents and queries that an optimistic transaction has read.
 ///
-/// The writer checks what takes little effort while it commits. What takes more is checked in pieces beside it, up to a version; then
-/// the writer has only the changes after that version left. No commit waits longer for a transaction that has read much, or that has
-/// read a busy collection, than ``effortInWriter`` allows.
+/// The writer makes checks of little effort while it commits. Larger ones run in pieces outside the writer, up to a version; then the
+/// writer has to check only the changes after that version. So a transaction that has read much, or a busy collection, delays no commit
+/// longer than ``effortInWriter`` allows.
 ///
-/// A document that was read must not have been written since. The result of a query changes only through documents that match it
-/// before or after: one that matches neither was never in it.
+/// A document that was read must not have been written since. The result of a query changes only through documents that match it before or
+/// after a change.
 struct ReadCheck: Sendable {
   enum Verdict: Sendable {
     case holds
@@ -25,11 +25,12 @@ struct ReadCheck: Sendable {
   static let effortInWriter: Effort = 1_000
   /// The effort of all commits of a group in the writer.
   static let effortPerGroup: Effort = 4_000
-  /// The effort of a piece beside the writer.
+  /// The effort of a piece outside the writer.
   static let effortPerPiece: Effort = 2_000
-  /// The effort beside the writer after which the transaction is given up: some seconds.
+  /// The effort outside the writer after which the transaction is given up: some seconds.
   static let maximumEffort: Effort = 500_000
-  /// The number of times that a commit is checked beside the writer, when too much was written in the time until the writer has come to it.
+  /// The maximum number of checks of a commit outside the writer. A further check is needed when too much was written before the writer's
+  /// turn.
   static let maximumRounds = 5
 
   static let conflict = StatusError(
@@ -37,7 +38,7 @@ struct ReadCheck: Sendable {
     message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
       + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
 
-  /// The queries of a transaction that look into the same collections.
+  /// The queries of a transaction over the same collections.
   private struct Group {
     var scope: CollectionScope
     var queries: [Query]
@@ -47,11 +48,11 @@ struct ReadCheck: Sendable {
   private let version: SnapshotVersion
   private let keys: Set<DocumentKey>
   private let groups: [Group]
-  /// Of more groups than are looked at one by one.
+  /// The index of the groups, if there are too many to look at one by one.
   private let index: GroupIndex?
   /// Up to here nothing has changed that was read.
   private(set) var through: SnapshotVersion
-  /// A check beside the writer that has begun.
+  /// A check outside the writer that has begun.
   private var progress: Progress?
 
   private struct Progress {
@@ -92,7 +93,7 @@ struct ReadCheck: Sendable {
     // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
     guard through >= logStart else { return .conflict }
     guard effort > 0 else { return .unfinished }
-    // Of many documents and collections, few have changed in the time that is left.
+    // With many documents and collections, all changes are looked at: few were made after `through`.
     if let index { return try checkAll(changes, index, &effort) }
     for key in keys {
       effort -= 1
@@ -145,7 +146,7 @@ struct ReadCheck: Sendable {
     }
   }
 
-  // MARK: - Beside the writer
+  // MARK: - Outside the writer
 
   /// Does a piece of the check of all changes up to the present of the snapshot in which it began.
   ///

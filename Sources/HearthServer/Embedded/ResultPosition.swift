@@ -29,11 +29,11 @@ extension Collection<Document> {
   var fieldsBytes: Int { reduce(0) { $0 + $1.fields.bytes.count } }
 }
 
-/// A position in a query's result, behind a piece of it: what the embedded storage has in a ``QueryCursor``.
+/// A position in a query's result, after a piece of it: the embedded storage's content of a ``QueryCursor``.
 enum ResultPosition: Sendable {
   /// The result is found in its order.
   case ordered(OrderedPosition)
-  /// The result was sorted. These are the documents behind the pieces so far.
+  /// The result was sorted. These are the documents after the pieces so far.
   case sorted(SortedKeys)
 }
 

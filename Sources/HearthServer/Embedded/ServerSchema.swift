@@ -1,6 +1,6 @@
 internal import HearthStore
 
-/// The server's own tables beside those of the document store, in the same file.
+/// The server's own tables, in the same file as those of the document store.
 enum ServerSchema {
   static let schema = Schema(
     component: "server",
@@ -164,7 +164,7 @@ enum ServerSchema {
   ]
 
   /// The table of epochs, see ``Epochs``. The incarnation of a folder that had one becomes its first epoch, so its listeners resume. The state is
-  /// written anew without it, because SQLite has dropped columns only since 3.35.
+  /// rewritten without it, because SQLite has dropped columns only since 3.35.
   private static let epochs = [
     """
     CREATE TABLE server_epochs (

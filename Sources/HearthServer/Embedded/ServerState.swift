@@ -41,7 +41,7 @@ struct ServerState {
     }
   }
 
-  /// Makes a new database the continuation of another one, of which nothing else is to be kept.
+  /// Makes a new database the continuation of another one. Nothing else of the other one is kept.
   func adopt(in database: Database) throws {
     try database.transaction("adopt server state") { try insert(into: database) }
   }

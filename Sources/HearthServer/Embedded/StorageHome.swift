@@ -1,6 +1,6 @@
 internal import HearthStore
 
-/// The place that a database without any commit gets with its first one.
+/// The file that a database without commits gets with its first commit.
 struct StorageHome: Sendable {
   /// Makes room for the database. `.memory` says that it stays where it is.
   var create: @Sendable () throws -> Database.Location

@@ -4,7 +4,8 @@ internal import HearthStore
 extension StorageReader.Snapshot {
   /// The number of documents in the result of a query without limit: the present number, less what has come since, plus what has gone.
   ///
-  /// That of a whole collection or group is kept with the collections. Others are counted where they lie, by an index if one serves.
+  /// The number for a whole collection or group is kept with the collections. Other results are counted where they lie, by an index if one
+  /// serves.
   func count(of query: Query, at past: SnapshotVersion) throws -> Int {
     assert(query.limit == nil, "a result with a limit is read, not counted")
     var count = try presentCount(of: query)

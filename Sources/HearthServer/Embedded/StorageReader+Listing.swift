@@ -58,7 +58,7 @@ extension StorageReader.Snapshot {
         if deleted.isMultiple(of: stride), keys.count < 2 * Self.maximumSample { keys.insert(former.key) }
       }
     }
-    // Of very large groups the sample has fewer keys than there could be parts.
+    // For very large groups the sample has fewer keys than there could be parts.
     let parts = min(count == .max ? .max : count + 1, max(1, min(keys.count, keys.count * stride / minimumSize)))
     let sorted = parts > 1 ? keys.sorted() : []
     let points = parts > 1 ? (1..<parts).map { sorted[sorted.count * $0 / parts] } : []

@@ -7,9 +7,9 @@ extension StorageReader.Snapshot {
   ///
   /// Each piece is a read of its own, so that neither a connection nor a state of the database is held while the caller passes it on.
   ///
-  /// 1. A result that is found in its order is read in pieces: the next one begins behind the last document of the one before.
-  /// 2. Any other result is sorted, and one of the past of which much has changed since. If its documents have more bytes than a piece, their keys are kept in its order, and each piece reads
-  ///    documents again, as they were at the version of the first.
+  /// 1. A result that is found in its order is read in pieces: each begins after the last document of the one before.
+  /// 2. Any other result is sorted, and so is a past result if much has changed since. If its documents have more bytes than a piece, their
+  ///    keys are kept in its order, and each piece reads documents again, as they were at the version of the first.
   /// 3. If the keys take more memory than there is for them, a result that is found in its order among other documents is read as in 1.
   ///
   /// - Throws: ``SortBudgetExceeded`` if none of the three is possible.
@@ -51,7 +51,7 @@ extension StorageReader.Snapshot {
     let isPast = past.map { $0 < version } ?? false
     var piece = query
     if let start = position.start { piece.startAt = start }
-    // Of what is read in the past, many documents may have come since.
+    // In a read of the past, many of the documents may have come since.
     piece.limit = isPast ? position.count : wanted
     guard let first = try reader.queries.piece(of: piece, bytes: sizes.bytes, position.effort) else { return nil }
 

@@ -92,7 +92,7 @@ extension StorageReader.Snapshot {
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
   }
 
-  /// About as many bytes as a document has beside its fields.
+  /// The approximate size of a document without its fields.
   private static let bytesPerName = 256
 
   // MARK: - Former documents
@@ -193,7 +193,8 @@ extension StorageReader.Snapshot {
   }
 }
 
-/// The documents of a past result that have changed since, as they were. Of a result with a limit no more are kept than it may have.
+/// The former versions of the documents of a past result that have changed since. For a result with a limit, no more are kept than the
+/// limit.
 private struct FormerResult {
   private let query: Query
   private var documents: [Document] = []

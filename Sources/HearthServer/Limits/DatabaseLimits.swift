@@ -1,9 +1,9 @@
 internal import HearthRPC
 
-/// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
+/// The limits of operations in a database, and of the number of open databases. ``ServerLimits`` has the limits of connections and calls.
 package struct DatabaseLimits: Sendable, Hashable {
-  /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody
-  /// uses is closed after five minutes. As many databases without documents may be in use beside them.
+  /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED. An unused
+  /// database is closed after five minutes. The same number of databases without documents may be in use in addition.
   package var databases = 1000
 
   /// Targets of one Listen stream. One more ends the stream with RESOURCE_EXHAUSTED.
@@ -12,7 +12,7 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// Open transactions of one database. One more fails with RESOURCE_EXHAUSTED.
   package var transactions = 10_000
 
-  /// The time after its begin at which a transaction ends (Firestore documentation, "Usage and limits").
+  /// The time after its start at which a transaction ends (Firestore documentation, "Usage and limits").
   package var transactionTime = Duration.seconds(270)
 
   /// The time after its last use at which a transaction ends (Firestore documentation, "Usage and limits"). One that waits for others is in use.
@@ -54,8 +54,8 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// a small request can change large documents many times, and other commits wait for it.
   package var rewrittenBytesPerCommit = 128 << 20
 
-  /// Bytes of the write-ahead log of a database's file. It begins anew only while no read sees an older state: from half of the limit on no
-  /// long read begins until it has, at the limit long reads are stopped and begun again, and the fourth time they fail with
+  /// Bytes of the write-ahead log of a database's file. The log restarts only while no read sees an older state: from half of the limit on
+  /// no long read begins until it has, at the limit long reads are stopped and begun again, and the fourth time they fail with
   /// RESOURCE_EXHAUSTED. A single commit may exceed it.
   package var writeAheadLogBytes = 256 << 20
 
@@ -71,8 +71,8 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false
 
-  /// The age of the history that each database keeps, for resumed listeners, reads in the past and transactions. What needs an older one
-  /// reads everything again (listeners) or fails with FAILED_PRECONDITION.
+  /// The age of the history that each database keeps, for resumed listeners, reads in the past and transactions. Listeners that need an
+  /// older one read everything again; other requests fail with FAILED_PRECONDITION.
   package var historyTime = Duration.seconds(3600)
 
   /// The bytes of each database's history. Beyond them history is dropped before its time, which is logged.

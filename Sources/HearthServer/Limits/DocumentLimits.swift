@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Checks a document as it is going to be stored.
+/// Checks a document before it is stored.
 enum DocumentLimits {
   /// The largest document, by the published rules of storage size.
   static let maximumDocumentBytes = 1_048_576
@@ -31,7 +31,7 @@ enum DocumentLimits {
   }
 
   private static func checkEncodedSize(of fields: EncodedFields, name: String) throws(StatusError) {
-    // In a page of a list, a token beside the document holds its name once more, in base64.
+    // In a page of a list, a token holds the name of the document a second time, in base64.
     let size = fields.bytes.count + 3 * name.utf8.count
     if size > maximumEncodedBytes {
       throw StatusError(

@@ -2,8 +2,8 @@ internal import Foundation
 internal import HearthModel
 internal import Synchronization
 
-/// Refuses queries that production would refuse for want of an index (`hearth serve --require-indexes`). This server answers them without
-/// one; a project that is tested with the rules goes to production without surprises.
+/// Refuses queries that production would refuse because an index is missing (`hearth serve --require-indexes`). This server could answer
+/// them without an index; a project that is tested with this check works in production, too.
 final class IndexRules: Sendable {
   private let declared = Mutex(DeclaredIndexes())
 

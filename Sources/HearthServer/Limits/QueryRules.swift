@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthWire
 
-/// The forms that a query may have, beside the numbers of ``QueryLimits``: ids and field names that are reserved, and combinations of
+/// The checks of a query's form, in addition to the numbers of ``QueryLimits``: reserved ids and field names, and combinations of
 /// collections, filters and orders that no index can answer. The texts are those of Google's emulator.
 enum QueryRules {
   /// - Throws: INVALID_ARGUMENT, or FAILED_PRECONDITION for a group below a document in descending order.

@@ -1,7 +1,7 @@
 internal import HearthModel
 
-/// Several writes of one document in a request, which production turns into one before it looks at the document. What cannot be turned
-/// into one is refused, whatever the document is (integration tests of the official SDKs; the texts are those of Google's emulator).
+/// Several writes of one document in a request. Production combines them into one write before it looks at the document. Writes that cannot
+/// be combined are refused, whatever the document is (integration tests of the official SDKs; the texts are those of Google's emulator).
 struct WriteCombinations {
   private enum Kind: String {
     /// For a document that must not exist.

@@ -62,7 +62,7 @@ enum WriteLimits {
       throw StatusError(code: .invalidArgument, message: "\(place): \(error)")
     }
     var checker = ValueChecker(place: place)
-    // Encoded anew: whatever else the bytes held would count nothing, and reach every reader of the document.
+    // Encoded again: whatever else the bytes held would count nothing, and reach every reader of the document.
     return EncodedFields(try checker.checkedEntries(of: map, depth: 0))
   }
 

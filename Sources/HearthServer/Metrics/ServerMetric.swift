@@ -1,7 +1,7 @@
-/// A metric of the server: its name for swift-metrics, its kind, its labels and what it says.
+/// A metric of the server: its name for swift-metrics, its kind, its labels and its meaning.
 ///
-/// A label has few values, all known beforehand: names of methods, status codes, names of limits. Names of projects, databases,
-/// collections, documents and values of fields are never among them: clients choose those, so there is no bound, and some are personal.
+/// A label has few values, all known in advance: names of methods, status codes, names of limits. Names of projects, databases, collections
+/// and documents, and values of fields are never labels: clients choose them, so their number is unbounded, and some are personal.
 package enum ServerMetric: String, CaseIterable, Sendable {
   case limitUsed = "hearth.server.limit.used"
   case limitAllowed = "hearth.server.limit.allowed"
@@ -51,22 +51,22 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   package var help: String {
     switch self {
     case .limitUsed:
-      "Use of a limit now; where each connection, stream or database has the limit, by the one that uses most."
+      "Current use of a limit; if each connection, stream or database has the limit, that of the largest user."
     case .limitAllowed: "Value of a limit."
     case .limitExceeded:
-      "Times that a limit was exceeded: what was asked for was refused, ended, dropped or had to wait."
+      "Number of times that a limit was exceeded: a request, call or connection was refused, ended, dropped or had to wait."
     case .calls: "Calls that have ended, by method and status code."
-    case .callDuration: "Time from the begin of a call's work to its end; of a stream, its life."
+    case .callDuration: "Time from the start of a call's work to its end; for a stream, its lifetime."
     case .requestBytes: "Size of a request message in bytes."
-    case .streams: "Open streams of methods whose requests are a stream."
+    case .streams: "Open streams of methods whose requests are streamed."
     case .targets: "Targets of all Listen streams."
     case .commits: "Commits that have written documents."
     case .documentsWritten: "Documents that commits have changed."
     case .transactions: "Open transactions of all databases."
     case .transactionsAborted:
-      "Transactions that were ended with ABORTED: by a deadlock, contention, or a wait that took too long."
-    case .locksWaiting: "Writes and reads of transactions that wait for locks of others."
-    case .lockWaitDuration: "Time that a write, or a read of a transaction, has waited for locks of others."
+      "Transactions that were ended with ABORTED, because of a deadlock, contention, or a wait that took too long."
+    case .locksWaiting: "Writes and reads of transactions that wait for locks of other transactions."
+    case .lockWaitDuration: "Time that a write, or a read of a transaction, has waited for locks of other transactions."
     case .readsWaiting: "Reads of the storage that wait for their turn."
     case .queryComponents: "Filters, orders and the parent document of a query."
     case .queryDisjunctions: "Disjunctions of a query in disjunctive normal form."

@@ -2,11 +2,11 @@ internal import HearthRPC
 internal import Metrics
 internal import Synchronization
 
-/// What one server reports to swift-metrics. It exists only where there is a metrics backend: without one, a comparison with nil remains of
-/// each event.
+/// The metrics that one server reports to swift-metrics. It exists only if there is a metrics backend: without one, each event costs a
+/// comparison with nil.
 ///
-/// Events are counted as they happen. What is in use now is not followed; `ServerSampler` looks it up from time to time, or when it is asked
-/// for. Handlers are made once.
+/// Events are counted as they happen. Present use is not tracked; `ServerSampler` samples it from time to time, and on request. Handlers
+/// are made once.
 final class ServerMetrics: CallMetrics {
   /// The handlers of the calls of one method with one status.
   private struct CallKind: Hashable {

@@ -1,35 +1,35 @@
-/// Decides which reads of a process run at the same time, and which of them wait.
+/// Decides which reads of a process run at the same time, and which wait.
 ///
 /// A read is *short* until it has worked for one step, and *long* from then on. A few reads run at once, one for each *slot*. When both
-/// kinds wait, each kind gets half of the slots: a scan waits for a get no longer than a get takes, and a get waits for a scan no longer
-/// than one step.
+/// kinds wait, each kind gets half of the slots. So a scan waits at most for the time of a get, and a get at most for one step of a scan.
 ///
-/// Slots and seats are those of all files together. Files take turns: with each of their reads, and with each step of their long reads.
+/// Slots and seats are shared by all files. Files take turns with each of their reads, and with each step of their long reads.
 ///
-/// | event | of a read that is | what happens |
+/// | event | state of the read | effect |
 /// |---|---|---|
 /// | `add` | new | it waits as a short one |
-/// | `pause`, at the end of each step | short | it is long now; or it starts over later if all seats for long ones are taken |
-/// | | long | it goes on if nobody has a better right to its slot, else it waits behind the other long ones |
-/// | `leave` | starting over | it has let its connection go; its slot is free, and it waits |
-/// | `lack` | without a connection | none can be opened for it: it waits for one that its file has |
+/// | `pause`, at the end of each step | short | it becomes long; or it starts over later if all seats for long reads are taken |
+/// | | long | it goes on if no other read has a better right to its slot; otherwise it waits after the other long reads |
+/// | `leave` | starting over | it has released its connection; its slot is free, and it waits |
+/// | `lack` | without a connection | none can be opened for it: it waits for an existing connection of its file |
 /// | `finish` | running | its slot is free |
 ///
 /// Long reads keep their connection while they wait, so their number is limited by *seats*. Hence `seats + slots` connections are enough.
 ///
-/// A long read also keeps the state of the file that it sees, and there is always one when several overlap. From ``hold(_:)`` on none of
-/// this file becomes long: a read that has worked for a step starts over later. When those that were long have ended, the schedule says so
-/// (``Action/drained(_:)``), and ``release(_:)`` lets long reads begin again. ``stopLong(_:)`` has them start over instead of ending.
+/// A long read also keeps its state of the file, and with overlapping long reads the file always has such a state. From ``hold(_:)`` on, no
+/// read of this file becomes long: a read that has worked for a step starts over later. When the long reads have ended, the schedule
+/// reports that (``Action/drained(_:)``), and ``release(_:)`` permits long reads again. ``stopLong(_:)`` makes them start over instead of
+/// waiting for their end.
 struct ReadSchedule {
   typealias ReadID = Int
   typealias FileID = Int
 
   enum Action: Equatable {
-    /// Runs the read from its start, on a connection that nobody uses.
+    /// Runs the read from its start, on an unused connection.
     case start(ReadID)
-    /// Lets a read go on that waits in the middle.
+    /// Resumes a read that waits in the middle.
     case resume(ReadID)
-    /// No long read has a state of the file any more. Once for each ``ReadSchedule/hold(_:)``.
+    /// No long read holds a state of the file any more. Reported once for each ``ReadSchedule/hold(_:)``.
     case drained(FileID)
   }
 
@@ -60,7 +60,7 @@ struct ReadSchedule {
   private var running: [ReadID: Running] = [:]
   /// The long reads that run or wait in the middle.
   private(set) var seatedCount = 0
-  /// How often a read was stopped.
+  /// The number of times that each read was stopped.
   private var stops: [ReadID: Int] = [:]
   /// The files with reads of each kind that may go on.
   private var turns = ReadTurns()
@@ -89,7 +89,7 @@ struct ReadSchedule {
   /// The reads of this file that wait, also those in the middle.
   func waitingCount(_ file: FileID) -> Int { files[file]?.waitingCount ?? 0 }
 
-  /// True if a read of this file that were added now would run at once. While a slot is free, nothing waits that could have it.
+  /// True if a read of this file that were added now would run at once. While a slot is free, no read waits that could take it.
   func hasRoom(_ file: FileID) -> Bool {
     running.count < slots && files[file]?.mayBegin != false
   }
@@ -113,7 +113,7 @@ struct ReadSchedule {
     return fill() + drained(ended.file)
   }
 
-  /// A read that was told to start over has let its connection go, with the state that it saw.
+  /// A read that must start over has released its connection, with the state that it saw.
   mutating func leave(_ read: ReadID) -> [Action] {
     defer { assertInvariants() }
     assert(running[read]?.isLeaving == true, "read \(read) leaves, but was not told to start over")
@@ -126,7 +126,7 @@ struct ReadSchedule {
   /// No connection can be opened for a read that was started. It waits, first of its kind, until fewer reads have begun than its file has
   /// connections. After each read that ends, one more is tried.
   ///
-  /// - Parameter connections: Those that the file has, in use or not; at least one.
+  /// - Parameter connections: The connections that the file has, in use or not; at least one.
   mutating func lack(_ read: ReadID, connections: Int) -> [Action] {
     defer { assertInvariants() }
     guard let stopped = end(read) else { return [] }

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The slots, seats and connections that the reads of all files of a process share.
 ///
-/// ``ReadSchedule`` decides which reads run: a long one stops at the end of a step, with its connection and the state that it sees, while
-/// others have its slot. Each lane has a thread while a read has it, so there are as many threads as slots and seats.
+/// ``ReadSchedule`` decides which reads run. A long read pauses at the end of a step, and keeps its connection and its state while others
+/// have its slot. Each lane has a thread while a read uses it, so there are as many threads as slots and seats.
 final class ReadSlots<Reader>: Sendable {
   typealias Lane = ReaderLane<Reader>
   typealias ReadID = ReadSchedule.ReadID

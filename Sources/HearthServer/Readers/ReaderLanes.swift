@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A connection to a file with what belongs to it: a thread of its own while it works, and the read that runs on it.
+/// A connection to a file, with its own thread while it works, and the read that runs on it.
 final class ReaderLane<Reader>: Sendable {
   struct Work {
     var read: ReadSchedule.ReadID?
@@ -48,7 +48,7 @@ final class ReaderLane<Reader>: Sendable {
   }
 }
 
-/// True when the task that asked for a read was cancelled. The read stops at the end of its step.
+/// A flag that the task of a read was cancelled. The read stops at the end of its step.
 final class ReadCancellation: Sendable {
   private let isSet = Atomic(false)
 
@@ -56,14 +56,14 @@ final class ReadCancellation: Sendable {
   func cancel() { isSet.store(true, ordering: .relaxed) }
 }
 
-/// Counts the connections of all files for reading, and keeps those that nobody uses.
+/// Counts the reading connections of all files, and keeps the unused ones.
 ///
-/// Each file keeps one connection, so that it can be read while no other can be opened. The *further* ones are those of the process: idle
-/// ones are closed when there are more than ``idleLimit``, those first that were not used for the longest time.
+/// Each file keeps one connection, so that it can be read even if no other can be opened. The *further* connections are shared by the
+/// process: if more than ``idleLimit`` are idle, the least recently used ones are closed.
 ///
 /// SQLite does not close the descriptor of a file while other connections of the process have it open, because that would release their
-/// locks (os_unix.c, `setPendingFd`). It uses it for the next connection to this file. So a file has as many descriptors as it ever had
-/// connections at the same time, and `descriptorLimit` is a limit of these.
+/// locks (os_unix.c, `setPendingFd`). It reuses the descriptor for the next connection to this file. So a file has as many descriptors as
+/// it ever had simultaneous connections, and `descriptorLimit` limits these.
 struct ReaderLanes<Reader> {
   typealias Lane = ReaderLane<Reader>
   typealias FileID = ReadSchedule.FileID

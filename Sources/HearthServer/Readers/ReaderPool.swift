@@ -5,10 +5,10 @@ internal import Synchronization
 /// A read was stopped more often than ``ReadSchedule/maximumStops``.
 struct ReadGivenUp: Error {}
 
-/// Runs reads of one file beside the writer, each on a connection of its own that sees one state of the database.
+/// Runs reads of one file concurrently with the writer, each on a connection of its own that sees one state of the database.
 ///
-/// Connections are opened when they are needed, and kept with their prepared statements while they are used. The slots in which reads run
-/// are those of ``ReadSlots``, which the files of a process share.
+/// Connections are opened when they are needed, and kept with their prepared statements while they are used. Reads run in the slots of
+/// ``ReadSlots``, which the files of a process share.
 final class ReaderPool<Reader>: Sendable {
   private typealias Lane = ReaderLane<Reader>
 
@@ -17,7 +17,7 @@ final class ReaderPool<Reader>: Sendable {
   private let open: @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
 
   /// - Parameters:
-  ///   - slots: Those of the process.
+  ///   - slots: The slots of the process.
   ///   - open: Opens a connection. It has to call `isToStop` after each step of its work, and to end with an error if that returns true.
   init(
     label: String, slots: ReadSlots<Reader>,
@@ -41,7 +41,7 @@ final class ReaderPool<Reader>: Sendable {
   /// Runs `body` on a connection of its own, as soon as its turn comes. A read that stops in the middle may be run again from its
   /// start, so it must have no effect but its result.
   ///
-  /// - Throws: What `body` throws; `StoreError` if no connection can be opened and none is open, or `unavailable` after ``close()``;
+  /// - Throws: The errors of `body`; `StoreError` if no connection can be opened and none is open, or `unavailable` after ``close()``;
   ///   `CancellationError` if the task is cancelled, at the end of the read's step, or when its turn comes; ``ReadGivenUp``.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
     let cancellation = ReadCancellation()
@@ -73,10 +73,10 @@ final class ReaderPool<Reader>: Sendable {
   /// A connection's steps are counted through, whatever it reads: the first end of one says nothing of the length of this read.
   private static var stepsInPlace: Int { 2 }
 
-  /// Runs `body` on the caller's thread if its turn is now and a connection is open: it saves a short read two changes of thread.
+  /// Runs `body` on the caller's thread if its turn is now and a connection is open. That saves a short read two changes of thread.
   ///
-  /// - Returns: nil if it was not run, or did not end within two steps; then it is to be run by ``read(_:)``.
-  /// - Throws: What `body` throws.
+  /// - Returns: nil if it was not run, or did not end within two steps; then the caller must use ``read(_:)``.
+  /// - Throws: The errors of `body`.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
     guard let (read, lane) = slots.beginInPlace(file) else { return nil }
     lane.begin(Lane.Work(read: read, stepsInPlace: Self.stepsInPlace))
@@ -102,7 +102,7 @@ final class ReaderPool<Reader>: Sendable {
   /// Lets no long read begin until ``release()``, so that none goes on seeing an old state of the database. Does nothing after ``close()``.
   ///
   /// - Parameters:
-  ///   - stopsLong: Those that have begun start over later, instead of being waited for.
+  ///   - stopsLong: True to make long reads start over later, instead of waiting for them.
   ///   - whenDrained: Called once in each hold, when no long read is left, on any thread.
   func hold(stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
     slots.hold(file, stopsLong: stopsLong, whenDrained: whenDrained)

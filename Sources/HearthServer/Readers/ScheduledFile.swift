@@ -25,7 +25,7 @@ struct ScheduledFile {
   /// True if a read that begins would find a connection.
   var mayBegin: Bool { maximumBegun.map { begunCount < $0 } ?? true }
 
-  /// Whether another connection can be opened is found out by trying it.
+  /// Allows one more connection, to find out whether it can be opened.
   mutating func allowOneMore(upTo most: Int) {
     guard let maximum = maximumBegun else { return }
     maximumBegun = maximum + 1 < most ? maximum + 1 : nil
@@ -45,7 +45,7 @@ struct ScheduledFile {
     waiting[kind.rawValue].append(read)
   }
 
-  /// Puts a read back that was taken, as the first one.
+  /// Puts a taken read back, as the first one.
   mutating func putBack(_ read: ReadSchedule.ReadID, in kind: ReadKind) {
     waiting[kind.rawValue].prepend(read)
   }
@@ -57,18 +57,18 @@ struct ScheduledFile {
 
 /// The kinds of reads that wait.
 enum ReadKind: Int, CaseIterable {
-  /// They have not begun.
+  /// Reads that have not begun.
   case new
-  /// Long ones in the middle.
+  /// Long reads in the middle.
   case paused
-  /// They turned out to be long when all seats were taken.
+  /// Reads that became long when all seats were taken.
   case unseated
 }
 
 /// The files whose reads wait for a slot, in the order in which they get the next one.
 ///
-/// A file is in the order of a kind of reads once, from the moment when such a read may go on. If that is no longer so when its turn comes, it
-/// loses it.
+/// A file is in the order of a kind of reads once, from the moment when such a read may run. If the read may no longer run when the file's
+/// turn comes, the file loses its turn.
 struct ReadTurns {
   private struct Order {
     var files = ReadQueue()
@@ -108,7 +108,7 @@ struct ReadTurns {
   }
 }
 
-/// Reads, or files with reads: first in, first out. Both ends in constant time on average.
+/// A queue of reads, or of files with reads: first in, first out. Operations at both ends take constant time on average.
 struct ReadQueue {
   private var reads: [Int] = []
   private var head = 0
@@ -120,7 +120,7 @@ struct ReadQueue {
     reads.append(read)
   }
 
-  /// Puts a read back that was taken.
+  /// Puts a taken read back.
   mutating func prepend(_ read: Int) {
     guard head > 0 else { return reads.insert(read, at: 0) }
     head -= 1

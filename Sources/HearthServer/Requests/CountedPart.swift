@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthRPC
 
-/// The parts of requests whose number is limited. They are counted on the bytes of a request, before a message is made of it.
+/// The parts of requests whose number is limited. They are counted in the bytes of a request, before it is decoded into a message.
 enum CountedPart: Int, CaseIterable, Sendable {
   case writes
   case documents

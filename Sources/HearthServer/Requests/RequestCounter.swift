@@ -2,10 +2,10 @@ internal import HearthModel
 internal import HearthRPC
 internal import NIOCore
 
-/// Counts what a request holds, on its bytes.
+/// Counts the parts of a request in its bytes.
 ///
-/// A message is made only of a request that holds no more than is allowed. So the cost of a request that holds too much is that of reading
-/// a few bytes for each entry, up to the first that is too many, and nothing behind it needs to be fast with any number of entries.
+/// Only a request within the limits is decoded into a message. A request beyond the limits costs reading a few bytes for each entry, up to
+/// the first excess entry. So later code need not be fast for arbitrary numbers of entries.
 struct RequestCounter: Sendable {
   private let shape: RequestShape
   private let limits: [Int]

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthRPC
 
-/// The places of the parts of requests that are counted, found in the definitions of the protocol's messages.
+/// The positions of the counted parts of requests, derived from the definitions of the protocol's messages.
 struct RequestShape: Sendable {
   /// The treatment of a field's entries.
   enum Rule: Hashable, Sendable {
@@ -37,7 +37,7 @@ struct RequestShape: Sendable {
     "Pipeline.Stage.options": .unserved, "Function.args": .unserved, "Function.options": .unserved,
   ]
 
-  /// A field that is looked at.
+  /// A field that is examined.
   struct Step: Sendable {
     let field: Int
     /// The message and the field, such as `CommitRequest.writes`.

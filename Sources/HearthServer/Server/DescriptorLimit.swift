@@ -10,9 +10,9 @@ internal import NIOCore
   internal import Android
 #endif
 
-/// The number of files and sockets that the process may have open, and the part of it that connections get.
+/// The number of files and sockets that the process may have open, and the share of connections in it.
 ///
-/// A connection too many is refused; a file that cannot be opened fails reads on all connections. So the files come first.
+/// If there are too many connections, one is refused. If a file cannot be opened, reads fail on all connections. So files take precedence.
 package enum DescriptorLimit {
   #if canImport(Glibc)
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

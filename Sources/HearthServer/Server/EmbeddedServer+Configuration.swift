@@ -2,17 +2,17 @@ package import HearthRPC
 package import Metrics
 
 extension EmbeddedServer {
-  /// How often a server does what it does by itself.
+  /// The intervals of a server's periodic work.
   package struct Intervals: Sendable {
     /// Between fresh resume tokens of an idle listen stream, if there were commits.
     package var tokenRefresh = Duration.seconds(30)
     /// Between looks for a change of the file with indexes.
     package var indexFile = Duration.seconds(1)
-    /// Between reports of what is in use, beside ``EmbeddedServer/reportUse()``.
+    /// The interval between reports of present use, in addition to ``EmbeddedServer/reportUse()``.
     package var metrics = Duration.seconds(10)
   }
 
-  /// What a server is started with.
+  /// The configuration of a server at its start.
   package struct Configuration: Sendable {
     /// An IP address of this machine, or `localhost`.
     package var host = "127.0.0.1"

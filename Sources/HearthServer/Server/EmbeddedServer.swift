@@ -27,7 +27,7 @@ package final class EmbeddedServer: Sendable {
   /// Nil if the program has no metrics backend.
   private let sampler: ServerSampler?
   private let logger: Logger
-  /// Triggered at the begin of ``shutdown()``.
+  /// Triggered at the start of ``shutdown()``.
   private let stopping: ShutdownSignal
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
@@ -135,7 +135,7 @@ package final class EmbeddedServer: Sendable {
     return server
   }
 
-  /// What answers requests that are no calls of gRPC.
+  /// The services that answer requests other than calls of gRPC.
   private static func web(
     of service: FirestoreService, _ endRequest: ShutdownSignal, _ configuration: Configuration
   ) -> RESTService {
@@ -162,7 +162,7 @@ package final class EmbeddedServer: Sendable {
     return [refresh, upkeep, Task { await sampler.sample(every: configuration.intervals.metrics) }]
   }
 
-  /// Reduces the connections to those for which the process can have sockets, beside the files of its databases.
+  /// Reduces the number of connections to the file descriptors that the files of the databases leave.
   private static func withinDescriptors(
     _ limit: Int?, _ configuration: Configuration, _ logger: Logger
   ) -> ServerLimits {
@@ -260,7 +260,7 @@ package final class EmbeddedServer: Sendable {
       logger.info("stopped")
     } else {
       logger.warning(
-        "stopped before everything had ended: what was not answered may be stored or not",
+        "stopped before all calls had ended: unanswered commits may be stored or not",
         metadata: ["calls": "\(load.callCount)", "databases-closed": "\(isClosed)"])
     }
     stopped.trigger()

@@ -1,8 +1,8 @@
 internal import HearthRPC
 
-/// Looks up what of a server's limits is in use, and reports it.
+/// Looks up the present use of a server's limits, and reports it.
 ///
-/// That costs a lock of each database and of each open stream, once for each report; calls pay nothing for it.
+/// Each report takes a lock of each database and of each open stream; calls pay nothing for it.
 struct ServerSampler: Sendable {
   let metrics: ServerMetrics
   let calls: CallServer

@@ -3,7 +3,7 @@ internal import Logging
 
 /// A Firestore server in the process of a test, on a free port of this machine.
 ///
-/// An app that uses `Hearth`, or any other Firestore client, is pointed at ``address`` and behaves as with a backend:
+/// Point an app that uses `Hearth`, or any other Firestore client, at ``address``. It behaves as with a backend:
 ///
 /// ```swift
 /// let server = try await TestServer.start()
@@ -16,8 +16,8 @@ internal import Logging
 /// await server.stop()
 /// ```
 ///
-/// It is the server of the program `hearth serve`. Any project and database id is accepted, and nothing has to be created. There are
-/// no security rules: every client may read and write everything. Only programs on this machine can reach it.
+/// It is the same server as that of the program `hearth serve`. It accepts any project and database id, and nothing has to be created.
+/// There are no security rules: every client may read and write everything. Only programs on this machine can reach it.
 ///
 /// Servers in one process are independent of each other, so each test can have its own. A server that is not stopped serves until the
 /// process ends.
@@ -28,8 +28,8 @@ public final class TestServer: Sendable {
   /// The port that the server listens on, 1 to 65535.
   public var port: Int { server.port }
 
-  /// Host and port, such as `127.0.0.1:49152`, as `FirestoreSettings.host` and the environment variable `FIRESTORE_EMULATOR_HOST`
-  /// take them.
+  /// Host and port, such as `127.0.0.1:49152`, in the form for `FirestoreSettings.host` and the environment variable
+  /// `FIRESTORE_EMULATOR_HOST`.
   public var address: String { "\(host):\(port)" }
 
   private let server: EmbeddedServer
@@ -41,10 +41,10 @@ public final class TestServer: Sendable {
   /// Starts a server.
   ///
   /// - Parameters:
-  ///   - folder: Where the databases are kept, one SQLite file each; the folder is created if it is missing. One server at a time
-  ///     can use it. By default the databases are in memory, and gone when the server stops.
-  ///   - port: The port to listen on, 1 to 65535. By default the system chooses a free one. The port of a server that was stopped
-  ///     brings the backend back for clients that know its address.
+  ///   - folder: The folder of the databases, one SQLite file each; it is created if it is missing. One server at a time can use it. By
+  ///     default the databases are in memory, and are lost when the server stops.
+  ///   - port: The port to listen on, 1 to 65535. By default the system chooses a free one. With the port of a stopped server, the backend
+  ///     is back for clients that know its address.
   /// - Returns: The server, which accepts connections.
   /// - Throws: An error whose description names the cause and what to do: the port is in use or does not exist, or the folder cannot
   ///   be created, written or locked.
@@ -56,10 +56,10 @@ public final class TestServer: Sendable {
 
   /// Ends the streams of all clients, finishes the calls in progress and closes the databases. Does nothing if the server was stopped.
   ///
-  /// Clients that are connected see `UNAVAILABLE`, are offline, and connect again if a server is started on the same port. Terminate
-  /// them first where that is not wanted.
+  /// Connected clients see `UNAVAILABLE` and are offline. They connect again if a server is started on the same port. To prevent that,
+  /// terminate them first.
   ///
-  /// The port is free when it returns, after about two seconds at the latest.
+  /// When this returns, after at most about two seconds, the port is free.
   public func stop() async {
     await server.shutdown()
   }

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthWire
 
-/// A query of a request that was checked against rules and limits.
+/// A query of a request that has passed the checks of form and limits.
 struct CheckedQuery {
   let query: Query
   /// True if the query, which is for all collections, means only those directly below its path.
@@ -15,7 +15,7 @@ struct CheckedQuery {
   /// The indexes by which production answers the query.
   let indexNeeds: [IndexNeed]
 
-  /// - Parameter aggregations: what is wanted of the result; none for the documents themselves.
+  /// - Parameter aggregations: the aggregations of the result; none for the documents themselves.
   /// - Throws: `WireError` for what is malformed, `StatusError` for what is not allowed.
   init(
     parent: String, query message: Google_Firestore_V1_StructuredQuery, for aggregations: [Aggregation] = [],

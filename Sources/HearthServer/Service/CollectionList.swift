@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The collections right below a document, or below the root, listed a page at a time.
+/// The collections directly below a document, or below the root, listed a page at a time.
 struct CollectionList {
   let parent: ResourcePath
   let database: Session

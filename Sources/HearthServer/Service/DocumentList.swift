@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The documents of a collection, or of all collections right below a parent, listed a page at a time.
+/// The documents of a collection, or of all collections directly below a parent, listed a page at a time.
 struct DocumentList {
   let query: Query
   let showsMissing: Bool

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthRPC
 internal import NIOCore
 
-/// The form of Firestore's names in paths, and the few requests that Google's emulator answers beside Firestore's methods.
+/// The form of Firestore's names in paths, and the few requests that Google's emulator answers in addition to Firestore's methods.
 struct FirestorePaths: RESTPaths {
   /// Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
   let clear: CallMethod?

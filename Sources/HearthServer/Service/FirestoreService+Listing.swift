@@ -5,7 +5,7 @@ internal import HearthWire
 internal import SwiftProtobuf
 
 extension FirestoreService {
-  /// - Returns: The response, encoded: the documents of the page are not kept beside it while the client reads.
+  /// - Returns: The response, encoded: the documents of the page are not kept as well while the client reads.
   func listDocuments(
     _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
   ) async throws -> [UInt8] {

@@ -5,10 +5,10 @@ internal import NIOCore
 internal import SwiftProtobuf
 internal import Synchronization
 
-/// A Listen stream: its session, and how what happens to it is handled.
+/// A Listen stream: its session and the handling of its events.
 ///
-/// Each event is handled in a task of its own, one after the other. A task keeps the memory of its deepest call as long as it lives (here 15
-/// KB, measured on Linux), and a stream waits for a long time.
+/// Each event is handled in a task of its own, one after the other. A task keeps the memory of its deepest call as long as it lives (here
+/// 15 KB, measured on Linux), and a stream waits for a long time, so it has no task while it waits.
 final class ListenStream: Sendable {
   typealias Writer = ResponseWriter<Google_Firestore_V1_ListenResponse>
 

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The result of a query for several collections, put together from the results of each.
+/// The result of a query for several collections, merged from the results of each.
 struct MergedResults {
   private let query: Query
   private let offset: Int
@@ -15,7 +15,7 @@ struct MergedResults {
     end = query.limit.map { $0.addingReportingOverflow(offset) }.flatMap { $0.overflow ? nil : $0.partialValue }
   }
 
-  /// Adds documents of one collection. Of those that are kept none is further back than a limit and the offset reach, or twice as far.
+  /// Adds documents of one collection. No kept document is further back than the limit and the offset together reach, or twice as far.
   mutating func add(_ more: [Document]) {
     documents += more
     if let end, documents.count / 2 > end { sort(upTo: end) }

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The part of documents that a request wants to see.
+/// The part of documents that a request selects.
 struct Projection: Sendable {
   /// Nil for all fields.
   private let selection: FieldSelection?

@@ -3,7 +3,7 @@ internal import HearthWire
 internal import SwiftProtobuf
 
 extension ReadPlan {
-  /// The version that a request asks to read at. The protocol declares the same choice anew for each kind of request.
+  /// The version that a request asks to read at. The protocol declares the same choice separately for each kind of request.
   enum Selector {
     case latest
     case transaction(Data)

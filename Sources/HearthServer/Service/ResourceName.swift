@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// A name of a request, taken apart: which database, and what path in it.
+/// A name of a request, split into its database and its path.
 struct ResourceName {
   var database: DatabaseID
   /// Empty for the root.

@@ -1,10 +1,10 @@
 internal import HearthRPC
 
-/// Lets short calls have the processors while a long result is sent: as long as other calls are served beside it, the stream rests
-/// after each piece for as long as the piece took.
+/// Leaves processors to short calls while a long result is sent: as long as other calls are served at the same time, the stream rests after
+/// each piece for as long as the piece took.
 ///
-/// A commit beside a scan waits for the threads that read, encode and send the scan, and for the client that decodes it, if they are on
-/// the same few processors. See docs/performance.md, "The server's figures".
+/// A commit during a scan waits for the threads that read, encode and send the scan, and for the client that decodes it, if they share a
+/// few processors. See docs/performance.md, "The server's figures".
 struct ResultPace<Time: Clock> where Time.Duration == Duration {
   private let load: ServerLoad
   private let clock: Time

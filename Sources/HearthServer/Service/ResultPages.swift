@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The result of a query, piece by piece, all of one version. The next piece is read when it is asked for.
+/// The result of a query, piece by piece, all of one version. The next piece is read on request.
 struct ResultPages: Sendable {
   private let plan: ReadPlan
   private let database: Session

@@ -5,8 +5,8 @@ internal import HearthWire
 internal import NIOCore
 internal import SwiftProtobuf
 
-/// Sends the result of a query. The next piece is read while the client takes the one before, unless much of that waits for it: a client
-/// that does not read holds one piece.
+/// Sends the result of a query. The next piece is read while the client takes the one before, unless most of that is still unsent. So a
+/// client that does not read holds one piece.
 struct ResultStream {
   let decoded: CheckedQuery
   let plan: ReadPlan
@@ -117,7 +117,7 @@ struct ResultStream {
     try await output.writer.write(last)
   }
 
-  /// Sends documents none of which is the last one of the result.
+  /// Sends documents that do not include the last one of the result.
   private func send(
     _ documents: ArraySlice<Document>, at version: SnapshotVersion, _ output: inout Output
   ) async throws {
@@ -148,6 +148,6 @@ extension [Document] {
   /// The memory that the documents take.
   var heldBytes: Int { reduce(0) { $0 + $1.fields.bytes.count + Self.bytesPerDocument } }
 
-  /// Beside the fields: the key, its path, and the document itself.
+  /// The bytes in addition to the fields: the key, its path, and the document itself.
   private static let bytesPerDocument = 256
 }

@@ -57,7 +57,7 @@ struct VectorSearch {
     }
   }
 
-  /// What an index for the search ends with.
+  /// The last part of an index for the search.
   var index: QueryIndexDefinition.Vector { QueryIndexDefinition.Vector(path: field, dimension: vector.count) }
 
   /// The distance of a document's vector.
@@ -92,7 +92,7 @@ struct VectorSearch {
     var distance: Double
   }
 
-  /// The nearest documents among those that were added. Their contents are not kept: they are read again for the result.
+  /// The nearest documents among the added ones. Their contents are not kept, but read again for the result.
   struct Nearest {
     let search: VectorSearch
     private var found: [Found] = []

@@ -1,11 +1,11 @@
 internal import HearthModel
 
-/// The one who makes a call. Calls cannot be told apart yet: each is the owner's.
+/// The identity that makes a call. Calls cannot be distinguished yet: each is the owner's.
 enum Caller: Hashable, Sendable {
   case owner
 }
 
-/// Something that a caller wants to do in a database.
+/// An operation that a caller requests in a database.
 enum Access: Sendable {
   /// To read documents by name.
   case get(ArraySlice<DocumentKey>)

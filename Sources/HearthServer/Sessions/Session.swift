@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthWire
 
-/// A database as one caller sees it: all that calls can reach. Each access asks an ``AccessGuard`` first.
+/// A database as one caller sees it. Calls can reach nothing else. Each access asks an ``AccessGuard`` first.
 ///
-/// Nothing else of a call names the database, its storage or its transactions; `scripts/structure --check` sees to that.
+/// No other code of a call names the database, its storage or its transactions; `scripts/structure --check` ensures that.
 struct Session: Sendable {
   let caller: Caller
   private let database: HostedDatabase
@@ -113,7 +113,7 @@ extension Session {
 
   /// Records a read of a transaction, whose documents it then reads as any other. The guard is asked before anything is locked.
   ///
-  /// - Parameter access: What is read: documents, the result of a query, or a sum over it.
+  /// - Parameter access: The kind of the read: documents, the result of a query, or a sum over it.
   /// - Returns: As ``Transactions/read(_:keys:query:)``.
   func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
     try check(access)

@@ -1,21 +1,20 @@
 internal import HearthModel
 
-/// The changes of one database for listen streams: its commits as they come, and those since an earlier version.
+/// The changes of one database for listen streams: its commits as they happen, and the changes since an earlier version.
 ///
 /// | a stream | asks for |
 /// |---|---|
-/// | begins to follow a target | ``catchUpFeed()``, and the target at the version that the feed has then |
-/// | is woken | what ``feed`` has matched since the version that it has sent |
+/// | starts to follow a target | ``catchUpFeed()``, and the target at the feed's version after that |
+/// | is woken | the matches of ``feed`` since the version that it has sent |
 /// | resumes, or is slower than the feed's memory | ``difference(of:after:through:from:edges:)`` |
 ///
 /// All methods may be called at the same time from any task; none blocks the thread of its caller.
 protocol ChangeSource: AnyObject, Sendable {
   /// The streams of this process that follow the database. There is one as long as the storage is open.
   ///
-  /// The storage publishes each commit there that has changed something, whichever process has made it: once, in the order of versions, after it
-  /// is durable and reads show it. A commit of this process is published before it is acknowledged. Where the storage does not know each
-  /// commit, it publishes one that is not complete (``CommittedChange/isComplete``) with the version of the last: streams then ask for the
-  /// difference.
+  /// The storage publishes there each commit of any process that has changed something: once, in the order of versions, after it is durable
+  /// and reads show it. A commit of this process is published before it is acknowledged. Where the storage does not know each commit, it
+  /// publishes one that is not complete (``CommittedChange/isComplete``) with the version of the last: streams then ask for the difference.
   var feed: ChangeFeed { get }
 
   /// Brings the feed to the present: when it returns, all commits that were acknowledged before the call, by whichever process, are published.
@@ -27,9 +26,9 @@ protocol ChangeSource: AnyObject, Sendable {
 
   /// The epochs of the database: they tell which positions of clients lie in its present history. They are known without waiting.
   ///
-  /// They may change at any time, also while streams are open. Those in which a commit lies are known before it is published. When the history is
-  /// replaced, by a failover that has lost commits for instance, an epoch must begin that has another identity, after a version below those that are
-  /// gone: streams that have sent these end with UNAVAILABLE at their next step, and their tokens lead to a reset.
+  /// They may change at any time, also while streams are open. The epochs of a commit are known before it is published. When the history is
+  /// replaced, for instance by a failover that has lost commits, an epoch with another identity must begin, after a version below those
+  /// that are gone. Streams that have sent these end with UNAVAILABLE at their next step, and their tokens lead to a reset.
   var epochs: Epochs { get }
 
   /// A piece of what has become of a target between two versions; nil when the history does not reach back to `start`, or not any more. All

@@ -6,7 +6,7 @@ struct CommitRequest: Sendable {
   var mutations: [Mutation]
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
   var label: RequestLabel?
-  /// True for a request with one write whose outcome is to have the document that it leaves.
+  /// True for a request with one write whose outcome contains the resulting document.
   var returnsDocument = false
 
   init(mutations: [Mutation], label: RequestLabel? = nil, returnsDocument: Bool = false) {

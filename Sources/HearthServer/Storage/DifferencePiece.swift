@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// A piece of what a target of a listen stream has become between two versions, from the change log.
+/// A piece of the difference of a listen stream's target between two versions, from the change log.
 struct DifferencePiece: Sendable {
   /// A document that was written in between.
   struct Change: Sendable {
@@ -18,14 +18,14 @@ struct DifferencePiece: Sendable {
   var next: DifferenceCursor?
 }
 
-/// The place in a difference behind a piece of it. Only the storage that has made it can read it; everything else passes it on.
+/// The position in a difference after a piece of it. Only the storage that created it can read it; other code passes it on.
 struct DifferenceCursor: Sendable {
   /// A value of a type that the storage knows.
   let position: any Sendable
 }
 
-/// The last documents of the result of a query with a limit at both ends of a difference; nil where the result does not reach its limit, so
-/// that every document that matches is in it.
+/// The last documents of the result of a query with a limit at both ends of a difference; nil if the result does not reach its limit, so
+/// that it contains every matching document.
 struct WindowEdges: Sendable {
   var query: Query
   var before: Document?

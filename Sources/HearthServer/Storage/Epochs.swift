@@ -1,17 +1,17 @@
 internal import HearthModel
 
-/// The epochs of a database: which versions belong to which of its histories.
+/// The epochs of a database. They say which versions belong to which of its histories.
 ///
-/// A folder that is brought back from a copy goes on from an earlier state, and clients know commits that it does not. Versions are times, so
-/// the commits that follow have later ones, and a version alone does not show what its owner has seen. Therefore an epoch begins with the first
-/// commit after each start, in the same transaction, and a position names the epoch that it lies in. It is good if the epoch is known and
+/// A folder that is restored from a copy continues from an earlier state, and clients know commits that it lacks. Versions are times, so
+/// later commits have later versions, and a version alone does not show which history its owner has seen. Therefore a new epoch starts with
+/// the first commit after each start, in the same transaction, and a position names its epoch. A position is good if its epoch is known and
 /// has not ended before it:
 ///
 ///     original   e1 ─ a ─ b ─ c             (e1, c) was given to a client
 ///     copy       e1 ─ a ─ b ─┬ e2 ─ d       e1 ended with b: (e1, b) is good, (e1, c) is not
 ///
-/// This finds every kind of restoration after which the server starts, also of a copy that was made while it ran, and needs nothing of the file
-/// system. Not found is a machine that is put back with the memory of its processes.
+/// This detects every restoration that is followed by a start of the server, even from a copy that was made while the server ran, and needs
+/// no support of the file system. It does not detect a machine that is restored together with the memory of its processes.
 struct Epochs: Sendable {
   struct Epoch: Hashable, Sendable {
     /// Rises by one.

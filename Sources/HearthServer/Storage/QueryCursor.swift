@@ -7,7 +7,7 @@ struct QueryPage: Sendable {
   var next: QueryCursor?
 }
 
-/// A position in a query's result, behind a piece of it. Only the storage that has made it can read it; everything else passes it on.
+/// A position in a query's result, after a piece of it. Only the storage that created it can read it; other code passes it on.
 struct QueryCursor: Sendable {
   /// A value of a type that the storage knows.
   let position: any Sendable

@@ -2,11 +2,11 @@ internal import Crypto
 internal import HearthModel
 internal import HearthWire
 
-/// The identity of a labelled request of a write stream: the label that its client has given it, and a digest of the contents of its
-/// writes. With it, a client can repeat a request whose answer was lost, and the request is applied once.
+/// The identity of a labelled request of a write stream: its client's label, and a digest of the contents of its writes. So a client can
+/// repeat a request whose answer was lost, and the request is applied once.
 ///
-/// A request is a repetition only if both agree. One with a known label and other writes is applied: a client that gives a
-/// label twice, against the rule, loses no write.
+/// A request is a repetition only if both agree. A request with a known label and different writes is applied, so a client that breaks the
+/// rule and uses a label twice loses no write.
 struct RequestLabel: Hashable, Sendable {
   let label: BatchLabel
   /// SHA-256 of the writes without their preconditions, in the order of the request, with fields in the encoding of the request. Clients

@@ -10,24 +10,25 @@ struct StorageUse: Sendable {
   var waitingReads: Int
 }
 
-/// Everything the server needs from the place where one database's documents are kept.
+/// The interface between the server and the storage of one database's documents.
 ///
-/// The service layer knows nothing else of the storage, so that another kind of database can take the place of the embedded one. All methods
-/// may be called at the same time from any task, also on event loops: none blocks the thread of its caller.
+/// The service layer uses nothing else of the storage, so that another kind of database can replace the embedded one. All methods may be
+/// called concurrently from any task, even on event loops: none blocks the thread of its caller.
 ///
-/// *Versions* are commit times in whole microseconds. Each commit that changes something has a version of its own. It is above those of all
-/// commits before, whichever process has made them, and above every version that was read at: what a version shows never changes.
+/// *Versions* are commit times in whole microseconds. Each commit that changes something has a version of its own. It is above the versions
+/// of all earlier commits, whichever process has made them, and above every version that was read at. So the state at a version never
+/// changes.
 ///
-/// *Reads* see one state of the database. Without a version they show the present, with at least every commit that was acknowledged before the
-/// call; the answer says at which version. With a version, which the storage has given out or a client asks for by
-/// ``snapshot(at:)``, they show exactly that one.
+/// *Reads* see one state of the database. Without a version they show the present, with at least every commit that was acknowledged before
+/// the call; the answer states the version. With a version, from the storage or requested by a client through ``snapshot(at:)``, they show
+/// exactly that state.
 ///
-/// *Errors* are `StatusError`s, for the caller to pass on: FAILED_PRECONDITION for a version that is not kept any more, UNAVAILABLE when the
-/// storage is closed, out of reach or busy, RESOURCE_EXHAUSTED when a memory or disk is full, DATA_LOSS when what was to be read is
-/// damaged, INTERNAL for everything else, CANCELLED when the task is cancelled while it waits. The storage has logged what its operator must know.
-/// A read that has failed may be repeated.
+/// *Errors* are `StatusError`s, for the caller to pass on: FAILED_PRECONDITION for a version that is no longer kept, UNAVAILABLE when the
+/// storage is closed, unreachable or busy, RESOURCE_EXHAUSTED when memory or disk is full, DATA_LOSS when the requested data is damaged,
+/// INTERNAL for everything else, CANCELLED when the task is cancelled while it waits. The storage logs what its operator must know. A
+/// failed read may be repeated.
 ///
-/// *Cancellation* ends a read soon or not at all. A commit that has begun to be made durable goes on, and its caller gets the outcome.
+/// *Cancellation* ends a read soon or not at all. A commit whose durable write has begun goes on, and its caller gets the outcome.
 protocol ServerStorage: ChangeSource {
   /// The use of the storage now, for metrics. It costs a lock or two.
   func use() -> StorageUse
@@ -118,8 +119,8 @@ protocol ServerStorage: ChangeSource {
     of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> PartitionAnswer
 
-  /// Makes these the declared indexes. Those that exist are kept with what they hold, others are filled in the background; a declared
-  /// index that is no longer in the list goes. Queries are answered the same before, meanwhile and afterwards.
+  /// Makes these the declared indexes. Existing indexes are kept with their entries, new ones are filled in the background, and declared
+  /// indexes that are no longer in the list are dropped. Queries give the same results before, during and after the filling.
   func declare(_ definitions: [IndexDefinition]) async
 
   /// Removes history beyond its limits: the commits do that too, but there may be none.

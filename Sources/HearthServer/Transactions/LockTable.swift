@@ -1,14 +1,14 @@
 internal import HearthModel
 
-/// Which transactions have locked which documents and queried ranges, and who waits for them.
+/// The locks of transactions on documents and queried ranges, and the requests that wait for them.
 ///
 /// | | waits for |
 /// |---|---|
-/// | a read of a transaction | writes that wait or are tried, came before it, and change what it reads |
-/// | a write, of a transaction or not | the transactions that have read what it changes; writes of the same documents that came before it and wait |
+/// | a read of a transaction | earlier writes, waiting or in progress, that change what it reads |
+/// | a write, of a transaction or not | the transactions that have read what it changes; earlier waiting writes of the same documents |
 ///
-/// So requests are served in the order in which they came. A transaction overtakes those that wait for itself: they could not go on before it.
-/// A circle of waiting ones is found when its last part begins to wait, and its youngest transaction is aborted.
+/// So requests are served in the order of their arrival. A transaction overtakes the requests that wait for itself: they could not go on
+/// before it. A deadlock is found when its last request begins to wait, and its youngest transaction is aborted.
 ///
 /// A value without clock or threads; ``TransactionLocks`` lets the calls wait.
 struct LockTable {
@@ -29,7 +29,7 @@ struct LockTable {
     case granted(TicketID)
     /// A write may be tried again.
     case ready(TicketID)
-    /// The transaction was aborted, or has ended meanwhile.
+    /// The transaction was aborted, or has ended in between.
     case aborted(TicketID)
   }
 
@@ -49,7 +49,7 @@ struct LockTable {
     case write([DocumentTransition])
   }
 
-  /// What a request waits for.
+  /// The lock or write that a request waits for.
   private enum Blocker: Hashable {
     /// Everybody else who has locked a document.
     case key(DocumentKey)
@@ -200,7 +200,7 @@ struct LockTable {
   // MARK: - Locks
 
   /// - Returns: The requests of the transaction that wait, if writes of others wait for it that did not before: a transaction that reads
-  ///   several things at the same time can then be part of a circle.
+  ///   several things at the same time can then be part of a deadlock.
   private mutating func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) -> [TicketID] {
     var isInTheWay = false
     var holding = holdings.removeValue(forKey: owner) ?? Holding()
@@ -236,7 +236,7 @@ struct LockTable {
     return query.documentKey?.collectionGroup ?? query.path.last ?? ""
   }
 
-  /// - Returns: What at most one transaction has locked now.
+  /// - Returns: The locks that at most one transaction holds now.
   private mutating func unlock(_ owner: Owner) -> Set<Blocker> {
     guard let holding = holdings.removeValue(forKey: owner) else { return [] }
     var freed: Set<Blocker> = []
@@ -312,7 +312,7 @@ struct LockTable {
 // MARK: - Waiting
 
 extension LockTable {
-  /// - Parameter id: Of the request; later ones do not stop it.
+  /// - Parameter id: The ticket of the request; later ones do not stop it.
   private mutating func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Blocker> {
     var blockers: Set<Blocker> = []
     // Found once, when the first request stands in the way.
@@ -390,7 +390,7 @@ extension LockTable {
     }
   }
 
-  /// The locks of a transaction for which somebody may wait: looked for where there are fewer, among its locks or what is waited for.
+  /// The locks of a transaction that a request may wait for. The search runs over the smaller set: its locks, or the awaited ones.
   private func blockers(heldBy owner: Owner) -> [Blocker] {
     guard let holding = holdings[owner] else { return [] }
     guard holding.keys.count + holding.queries.count > waiters.count else {
@@ -405,7 +405,7 @@ extension LockTable {
     }
   }
 
-  /// Lets those go on who have waited for what is gone.
+  /// Lets the requests go on that waited for these blockers.
   private mutating func proceed(without gone: Set<Blocker>) -> [Event] {
     var events: [Event] = []
     var changed: [TicketID] = []
@@ -444,7 +444,7 @@ extension LockTable {
     case ticket(TicketID)
   }
 
-  /// Aborts the youngest transaction of every circle of waiting requests that one of the tickets is part of.
+  /// Aborts the youngest transaction of every deadlock that one of the tickets is part of.
   private mutating func breakCircles(through ids: [TicketID]) -> [Event] {
     var events: [Event] = []
     for id in ids {
@@ -457,7 +457,7 @@ extension LockTable {
     return events
   }
 
-  /// The transactions of a circle of requests that wait for each other.
+  /// The transactions of a cycle of requests that wait for each other.
   private mutating func circle(through id: TicketID) -> [Owner]? {
     guard let start = tickets[id] else { return nil }
     // A request outside of transactions for which nobody waits is the end of every way to it.

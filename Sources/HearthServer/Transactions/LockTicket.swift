@@ -1,7 +1,7 @@
-/// The place of a write among those that wait for locks.
+/// The position of a write among the writes that wait for locks.
 ///
-/// It is given back when the write has ended, whatever its end. A ticket that nobody refers to any more gives itself back: one that stayed
-/// behind would stop all later reads of its documents.
+/// It is released when the write has ended, whatever the outcome. A ticket without references releases itself, because a forgotten ticket
+/// would block all later reads of its documents.
 final class LockTicket: Sendable {
   let id: LockTable.TicketID
   private let locks: TransactionLocks

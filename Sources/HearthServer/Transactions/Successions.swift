@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// The ages that ended transactions leave to those that repeat them, by the number of the ended one.
+/// The ages that ended transactions pass to their repetitions, by the number of the ended transaction.
 ///
 /// When transactions wait for each other, the youngest is aborted. A transaction that repeats another one gets its age, so each becomes the
-/// oldest at some time. An age is left only by a transaction that ended without a commit, and only once. Otherwise a client that always names
-/// the same transaction would win every deadlock.
+/// oldest at some time. Only a transaction that ended without a commit passes its age on, and only once. Otherwise a client that always
+/// names the same transaction would win every deadlock.
 struct Successions {
   /// The time for which an age is kept. Clients of Google's libraries repeat a transaction within a minute.
   static let microseconds: Int64 = 120_000_000

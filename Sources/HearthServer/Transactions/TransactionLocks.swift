@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// The locks of a database's transactions: lets calls wait as ``LockTable`` decides.
 ///
-/// The storage asks for each write, once it knows what the write changes, so that a write waits for those only that have read just that.
-/// A lock that is taken while commits are being made durable counts for later ones. So its reader waits for these before it reads.
+/// The storage requests locks for each write when it knows the write's changes, so that a write only waits for transactions that have read
+/// these documents. A lock that is taken while commits are being made durable only affects later commits. So its reader waits for the
+/// present ones before it reads.
 final class TransactionLocks: Sendable {
   typealias Owner = LockTable.Owner
   typealias TicketID = LockTable.TicketID
@@ -46,7 +47,7 @@ final class TransactionLocks: Sendable {
     state = Mutex(State(table: LockTable(maximumWriters: maximumWriters)))
   }
 
-  /// - Parameter expire: Ends transactions that are too old, called from time to time while somebody waits.
+  /// - Parameter expire: Ends transactions that are too old; called from time to time while a request waits.
   func onWait(_ expire: @escaping @Sendable () -> Void) {
     state.withLock { $0.expire = expire }
   }
@@ -65,7 +66,7 @@ final class TransactionLocks: Sendable {
 
   // MARK: - Transactions
 
-  /// Locks documents and a queried range for a transaction. What is read afterwards stays as it is until ``release(_:)``.
+  /// Locks documents and a queried range for a transaction. Documents that are read afterwards do not change until ``release(_:)``.
   ///
   /// - Throws: ABORTED if the transaction waited too long, or was aborted to break a deadlock; CANCELLED; UNAVAILABLE.
   func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) async throws(StatusError) {
@@ -239,7 +240,7 @@ final class TransactionLocks: Sendable {
     return count
   }
 
-  /// Looks from time to time for locks and waits that have become too old, as long as somebody waits.
+  /// As long as a request waits, looks from time to time for locks and waits that have become too old.
   private func watch() {
     let isFirst = state.withLock { state in
       defer { state.isWatched = true }

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The documents and queries that a transaction has read, at one version. The commit fails if their results changed since.
+/// The documents and queries that a transaction has read, at one version. The commit fails if their results have changed since.
 struct TransactionReads: Sendable, Equatable {
   var version: SnapshotVersion
   var keys: Set<DocumentKey> = []

@@ -8,7 +8,7 @@ extension TransactionRegistry {
   /// behind, the transaction is open again.
   ///
   /// - Parameters:
-  ///   - digest: of the writes. A commit with others is no repetition.
+  ///   - digest: the digest of the writes. A commit with other writes is not a repetition.
   ///   - body: commits, if the transaction's reads allow it.
   /// - Throws: INVALID_ARGUMENT for a transaction that is not open; what `body` throws.
   func commit(
@@ -49,9 +49,9 @@ extension TransactionRegistry {
     }
   }
 
-  /// What the commit of a transaction depends on.
+  /// The conditions for the commit of a transaction.
   struct Conditions: Sendable {
-    /// What an optimistic transaction has read: unchanged.
+    /// The reads of an optimistic transaction, which must be unchanged.
     var reads: TransactionReads?
     /// Under which a pessimistic one has locked what it has read.
     var owner: LockTable.Owner?
@@ -118,7 +118,7 @@ extension TransactionRegistry {
     }
     if ended != nil, case .failure(let error) = result, error.code == .aborted { metrics?.transactionAborted() }
     if let ended, ended.isolation == .pessimistic { locks.release(ended.owner) }
-    // What the client of the first call has cancelled, that of a repetition may try again.
+    // If the client of the first call has cancelled it, the client of a repetition may try again.
     if case .failure(let error) = result, error.code == .cancelled {
       for continuation in waiting { continuation.resume(returning: .failure(Self.unfinished)) }
       return

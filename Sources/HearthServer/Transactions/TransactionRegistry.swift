@@ -8,11 +8,11 @@ internal import Synchronization
 ///
 /// | | reads | its commit |
 /// |---|---|---|
-/// | pessimistic | the present, and locks what it reads: nobody else changes it before the end | waits for others that have read what it changes |
-/// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
+/// | pessimistic | the present, and locks what it reads: no other transaction changes it before the end | waits for others that have read what it changes |
+/// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED if any of its reads has changed since |
 /// | read-only | one snapshot | changes nothing |
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time when it began, and a code that only this process can make of the
+/// An id holds a random number of the process's run, a counter, the start time, and a code that only this process can compute from the
 /// rest. So ended and expired transactions are distinguished from invented ids without keeping them.
 final class TransactionRegistry: Sendable {
   /// The maximum age of the outcome of a commit that is remembered.
@@ -22,7 +22,7 @@ final class TransactionRegistry: Sendable {
 
   typealias Isolation = TransactionIsolation
 
-  /// How a transaction reads.
+  /// The kind of a transaction's reads.
   enum Reading: Equatable {
     case at(SnapshotVersion)
     /// The present, after it is locked.
@@ -34,13 +34,13 @@ final class TransactionRegistry: Sendable {
     /// The name under which a pessimistic one has its locks.
     var owner: LockTable.Owner
     var begin: Int64
-    /// The begin of the latest read, or the end of its wait for locks.
+    /// The start of the latest read, or the end of its wait for locks.
     var lastUse: Int64
     /// The reads that wait for locks. A transaction that others keep waiting is not idle.
     var waitCount = 0
     /// Fixed by the first read.
     var reads: TransactionReads?
-    /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or begins anew.
+    /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or starts again.
     var isAborted = false
 
     var isReadOnly: Bool { isolation == .readOnly }
@@ -72,7 +72,7 @@ final class TransactionRegistry: Sendable {
 
   /// A commit that ends or has ended a transaction.
   struct Ending {
-    /// Of the commit's writes: a repetition has the same.
+    /// The digest of the commit's writes: a repetition has the same.
     var digest: [UInt8]
     var progress: Progress
 
@@ -200,7 +200,7 @@ final class TransactionRegistry: Sendable {
 
   /// Each look at all transactions is paid for by as many begins, or by a second.
   ///
-  /// - Returns: Those that are over.
+  /// - Returns: The expired transactions.
   private func removeExpired(from state: inout State, now: Int64) -> [Transaction] {
     let isFull = state.transactions.count >= limits.transactions && now - state.lastSweep >= 1_000_000
     guard isFull || (state.transactions.count >= state.sweepCount && state.sweepCount < limits.transactions) else {
@@ -220,7 +220,7 @@ final class TransactionRegistry: Sendable {
     return expired
   }
 
-  /// Ends the transactions whose time is over, because somebody waits for locks.
+  /// Ends the transactions whose time is over, because a request waits for locks.
   private func endExpired() {
     let now = clock.elapsedMicroseconds
     unlock(state.withLock { removeAllExpired(from: &$0, now: now) })
@@ -278,7 +278,8 @@ final class TransactionRegistry: Sendable {
         }
         throw error
       }
-      // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
+      // It may have ended while it waited. Documents that it has locked since then would stay locked. A commit in progress unlocks at its
+      // end.
       let (error, isEnding) = state.withLock { state -> (StatusError?, Bool) in
         let (transaction, isCommitting) = state.endWait(of: id, at: clock.elapsedMicroseconds) ?? (nil, false)
         guard let transaction, !isCommitting else { return (Self.closed, isCommitting) }
@@ -391,7 +392,7 @@ final class TransactionRegistry: Sendable {
 
   /// Checks that the id comes from a server.
   ///
-  /// - Returns: The time of the begin in microseconds.
+  /// - Returns: The time of the start in microseconds.
   @discardableResult
   private func checkForm(of id: [UInt8]) throws(StatusError) -> Int64 {
     guard id.count == Self.idLength else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }

@@ -10,19 +10,18 @@ enum TransactionIsolation: Sendable, Equatable {
   case pessimistic
 }
 
-/// The transactions of one database: those that are open, and the outcomes of those that have ended.
+/// The transactions of one database: the open ones, and the outcomes of ended ones.
 ///
-/// A transaction is named by its id alone, bytes that cannot be guessed. Only an id that ``begin(_:repeating:at:)`` has made names one; any
-/// other is INVALID_ARGUMENT. A transaction ends with ``commit(_:ending:)``, with ``rollback(_:)``, when its time is over
-/// (``DatabaseLimits/transactionTime``, ``DatabaseLimits/transactionIdleTime``), or when it is aborted; then its calls fail and it has no effect
-/// on others any more.
+/// A transaction is named by its id alone, bytes that cannot be guessed. Only an id from ``begin(_:repeating:at:)`` is valid; any other is
+/// INVALID_ARGUMENT. A transaction ends with ``commit(_:ending:)``, with ``rollback(_:)``, when its time is over
+/// (``DatabaseLimits/transactionTime``, ``DatabaseLimits/transactionIdleTime``), or when it is aborted. Then its calls fail and it no
+/// longer affects others.
 ///
-/// Committed transactions are serializable, in the order of their versions: each is as if all that it has read had been read at the moment of its
-/// commit. How conflicts are found is up to the implementation. It may serve a pessimistic transaction as an optimistic one, never the other
-/// way round: an optimistic one must not make others wait.
+/// Committed transactions are serializable, in the order of their versions: each behaves as if all its reads had happened at the moment of
+/// its commit. The implementation decides how to find conflicts. It may serve a pessimistic transaction as an optimistic one, but not the
+/// reverse: an optimistic transaction must not make others wait.
 ///
-/// All methods may be called at the same time from any task, also for one transaction, and from event loops: none blocks the thread of its
-/// caller.
+/// All methods may be called concurrently from any task, even for one transaction and on event loops: none blocks the thread of its caller.
 protocol Transactions: Sendable {
   /// Opens a transaction.
   ///

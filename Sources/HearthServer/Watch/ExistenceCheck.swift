@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthWire
 
-/// Compares the number of documents that a client will have of a target with the number that there are.
+/// Compares the number of a target's documents that a client will have with the actual number.
 struct ExistenceCheck {
   let target: WatchedTarget
   let version: SnapshotVersion

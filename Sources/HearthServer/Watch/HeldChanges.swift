@@ -1,10 +1,10 @@
 internal import HearthModel
 internal import Synchronization
 
-/// The changes of one step of a listen stream that come from memory and are not sent yet.
+/// The unsent changes of one step of a listen stream that come from memory.
 ///
-/// Streams share the documents with the feed as long as that keeps them. A stream whose client does not read would keep them longer. So it
-/// gives them up after a time, also while it waits for the client, and takes what is left from the change log.
+/// Streams share the documents with the feed as long as the feed keeps them. A stream whose client does not read would keep them longer. So
+/// it gives them up after a time, even while it waits for the client, and takes the remaining changes from the change log.
 final class HeldChanges: Sendable {
   struct Limits: Sendable {
     /// Fewer bytes are held as long as it takes: a client may have as many waiting for it anyway.

@@ -1,4 +1,4 @@
-/// Where the messages of a listen stream go.
+/// The destination of a listen stream's messages.
 struct ListenOutput: Sendable {
   /// Returns true if much of what was sent still waits for the client.
   let isBehind: @Sendable () -> Bool

@@ -240,9 +240,9 @@ struct ListenSession {
 
   // MARK: - Later snapshots
 
-  /// Sends everything that was committed since the last step, in one snapshot unless a window has to be read in between.
+  /// Sends everything that was committed since the last step, in one snapshot unless a window must be read in between.
   ///
-  /// What is committed while it works may be left. Then the stream is woken again at once: it never sleeps with something unsent, and its
+  /// Commits that come while it works may be left. Then the stream is woken again at once: it never sleeps with something unsent, and its
   /// requests have their turn.
   mutating func catchUp() async throws {
     defer { assertInvariants() }

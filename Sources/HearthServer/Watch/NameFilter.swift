@@ -4,7 +4,7 @@ internal import HearthModel
 
 /// Makes the bloom filter of an existence filter: the names of all documents that a target holds.
 ///
-/// Size and hash function are those of production, held by the golden data of the official SDKs: a prime number of bits, and the two
+/// Size and hash function are those of production, tested with the golden data of the official SDKs: a prime number of bits, and the two
 /// halves of the name's MD5 as little-endian numbers. MD5 is part of the protocol; nothing here depends on its strength.
 struct NameFilter {
   /// A target with more documents gets no filter: its client reads everything again if their numbers differ.
@@ -16,7 +16,7 @@ struct NameFilter {
 
   /// - Parameters:
   ///   - count: The number of names that will be inserted.
-  ///   - errorRate: The share of other names that the filter is to take for its own; between 0 and 1.
+  ///   - errorRate: The share of other names that the filter may take for its own; between 0 and 1.
   init(count: Int, errorRate: Double = 0.0001) {
     let wanted = (-Double(max(count, 0)) * log(errorRate) / (log(2) * log(2))).rounded(.up)
     guard count > 0, wanted >= 1, let bits = Int(exactly: wanted) else {

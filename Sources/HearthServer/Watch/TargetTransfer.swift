@@ -2,8 +2,8 @@ internal import HearthModel
 internal import HearthRPC
 internal import NIOCore
 
-/// Brings one target of a listen stream to a version, piece by piece: each is read when the client has taken the one before, and given up when
-/// it is sent. So a client that does not read holds one piece, whatever it is sent: a result, or what has changed in it.
+/// Brings one target of a listen stream to a version, piece by piece. Each piece is read when the client has taken the one before, and
+/// released when it is sent. So a client that does not read holds one piece, whether of a result or of its changes.
 struct TargetTransfer {
   private let target: WatchedTarget
   private let version: SnapshotVersion
@@ -26,7 +26,7 @@ struct TargetTransfer {
   struct Difference {
     /// The number of documents that have come in, less that of those that have left.
     var growth: Int
-    /// Of a query with a limit.
+    /// The window of a query with a limit.
     var window: WindowDraft?
   }
 
@@ -269,7 +269,8 @@ extension QueryPage {
   fileprivate var parts: (documents: [Document], next: QueryCursor?) { (answer.documents, next) }
 }
 
-/// Reads the documents of a documents target piece by piece. A piece is counted in bytes: each document may have a megabyte.
+/// Reads the documents of a documents target piece by piece. The size of a piece is given in bytes, because each document may have a
+/// megabyte.
 struct DocumentPieces {
   private var rest: ArraySlice<DocumentKey>
   private let version: SnapshotVersion

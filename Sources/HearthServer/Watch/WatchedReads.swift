@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Reads of a stream at its version, which is in the past as soon as something is committed.
+/// Reads of a stream at its version, which is in the past after the next commit.
 ///
 /// They throw UNAVAILABLE when the stream is so slow that its version is no longer kept: the client reconnects and starts from the beginning.
 extension Session {
@@ -38,7 +38,7 @@ extension Session {
   private static func watchFailure(_ error: StatusError) -> StatusError {
     guard error.code == .failedPrecondition else { return error }
     return StatusError(
-      code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
+      code: .unavailable, message: "The stream has fallen behind the history that the server keeps; listen again.")
   }
 
   /// Reads the window of a query with a limit again, piece by piece.

@@ -3,8 +3,8 @@ internal import HearthModel
 /// The paths of collections as a tree, read segment by segment: a step costs a few lookups, however many collections there are.
 ///
 /// The table's index orders paths as texts, where `a!/x/b` comes before `a/x/b`, because "/" is not the smallest byte. Keys are ordered by
-/// segments, and `a` comes before `a!`. A segment that the index shows too late is a prefix of the one it shows, so prefixes are
-/// looked up one by one. Only those in front of a byte smaller than "/" can be meant.
+/// segments, and `a` comes before `a!`. A segment that the index shows too late is a prefix of the segment that it shows, so prefixes are
+/// looked up one by one. Only prefixes before a byte smaller than "/" need a look-up.
 struct CollectionTree {
   let database: Database
   /// Only collections with this id; nil for all.
@@ -32,7 +32,7 @@ struct CollectionTree {
     return try statement.step() ? try statement.string(at: 0) : nil
   }
 
-  /// A document or a collection, or the root, whose next segments are asked for.
+  /// The root, a document or a collection, as the parent of a walk's next segments.
   struct Node {
     /// The text in front of the next segments: the path and a slash.
     let prefix: String
@@ -85,7 +85,8 @@ struct CollectionTree {
   func segment(before segment: String?, of node: Node) throws -> String? {
     let end = segment.map { node.prefix + $0 } ?? node.end
     var found = try path(from: node.prefix, below: end, isLast: true).map(node.segment)
-    // What extends the segment by a byte smaller than "/" lies before its paths in the index, and behind it in the order of segments.
+    // A segment that extends this one by a byte smaller than "/" lies before its paths in the index, and behind it in the order of
+    // segments.
     while let shorter = found {
       let path = node.prefix + shorter
       var upper = PathRange(below: path).lower
@@ -107,7 +108,7 @@ struct CollectionTree {
   }
 }
 
-/// Segments between which a walk stays.
+/// The bounds of a walk: its first and last segment.
 struct SegmentRange {
   var lower: String?
   var upper: String?
@@ -125,7 +126,7 @@ struct SegmentRange {
   var lowerOther: String? { mayHoldNumeric ? nil : lower }
   var upperOther: String? { mayHoldOthers ? upper : nil }
 
-  /// Those of the segments that lie in the range, so that the last one is the first of a walk.
+  /// The segments that lie in the range, in reverse order of the walk: its first one is last.
   func walk(numeric segments: [String], isBackward: Bool) -> [String] {
     segments.filter(contains).sorted { PathSegment.compare($0, $1) == (isBackward ? .ascending : .descending) }
   }

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A part of the stored documents, by where they lie, so that several connections can share a scan.
+/// A part of the stored documents, given by a range of places, so that several connections can share a scan.
 package struct DocumentPart: Hashable, Sendable {
   /// See `Place`.
   let places: ClosedRange<Int64>
@@ -23,7 +23,7 @@ extension DocumentStore {
     }
   }
 
-  /// About how many documents are stored in collections. Of many collections, some are looked at.
+  /// About how many documents are stored in collections. If there are many collections, it looks only at some.
   func estimatedDocumentCount(of collections: [(path: ResourcePath, number: Int64)]) throws -> Int {
     let step = max(1, collections.count / Self.estimatedCollectionLimit)
     let looked = stride(from: 0, to: collections.count, by: step)

@@ -50,7 +50,7 @@ struct PlaceReader {
   }
 }
 
-/// The paths of the collections with one id, by their numbers. Those that were asked for are kept, up to a limit.
+/// The paths of the collections with one id, by their numbers. Looked-up paths are kept, up to a limit.
 private final class GroupPaths {
   private static let limit = 1_000
 

@@ -3,7 +3,7 @@ package import HearthModel
 /// The documents that a repair had to remove.
 package struct RemovedDocuments: Equatable, Sendable {
   package var count = 0
-  /// Those whose key could still be read.
+  /// The keys that could still be read.
   package var keys: Set<DocumentKey> = []
 
   /// True if ``keys`` names all of them.

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// A place in a walk through the documents of a scope: behind the last document that was handed out.
+/// A position in a walk through the documents of a scope: after the last document that was returned.
 package struct WalkPosition: Equatable, Sendable {
   fileprivate var path: String
   fileprivate var number: Int64
@@ -8,9 +8,9 @@ package struct WalkPosition: Equatable, Sendable {
 }
 
 extension DocumentStore {
-  /// The next documents of a scope, of every kind, by collection and in the order in which they came there.
+  /// The next documents of a scope, of every kind, by collection and in the order of their arrival.
   ///
-  /// A walk page by page finds each document that is there from its begin to its end. Between two pages anything may change.
+  /// A walk page by page finds each document that exists from the walk's start to its end. Between two pages anything may change.
   ///
   /// - Parameters:
   ///   - position: the end of the page before; nil to begin.
@@ -25,7 +25,7 @@ extension DocumentStore {
       var lower = position.map { $0.place }
       var next = try position.map { try collection(from: $0.path, in: scope) } ?? collection(from: "", in: scope)
       while let (text, number) = next {
-        // A collection that has gone and come again meanwhile is read from its begin.
+        // A collection that was removed and created again between two pages is read from its start.
         if position?.path != text || position?.number != number { lower = nil }
         let path = try DocumentSchema.path(text)
         let statement = try database.prepare(

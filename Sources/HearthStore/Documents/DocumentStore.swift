@@ -2,8 +2,8 @@ package import HearthModel
 
 /// The documents of one database, by collection.
 ///
-/// Every method that writes is one transaction, or part of the one that is running. The store keeps nothing in memory
-/// that another connection could change: what it remembers is used only inside the transaction that read it.
+/// Every method that writes is one transaction, or part of the running one. The store keeps nothing in memory that another connection could
+/// change: it uses remembered values only inside the transaction that has read them.
 package final class DocumentStore {
   package let database: Database
   package let indexes: IndexTable

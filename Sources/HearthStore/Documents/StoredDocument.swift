@@ -1,12 +1,12 @@
 package import HearthModel
 
-/// A document as it lies in the database, read in place: nothing is copied or decoded until it is asked for.
+/// A stored document, read in place: nothing is copied or decoded until it is needed.
 ///
-/// Valid only during the call that hands it over.
+/// It is valid only during the call that passes it.
 package struct StoredDocument {
   /// The columns that a statement must return, in this order.
   static let columns = headColumns + ", fields"
-  /// Those that say which state of the document it is. They are enough for ``kind``, ``version``, ``readTime`` and
+  /// The columns that identify the state of the document. They are enough for ``kind``, ``version``, ``readTime`` and
   /// ``hasCommittedMutations``.
   static let headColumns = "id, kind, version, create_time, read_time, nanoseconds, has_committed_mutations"
 

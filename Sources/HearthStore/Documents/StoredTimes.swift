@@ -2,9 +2,9 @@ internal import HearthModel
 
 /// The three times of a document as four integers.
 ///
-/// The protocol's times have microseconds, and so do the columns; what a foreign server sends below a microsecond is
-/// kept in one number for all three, which is 0, and takes no space, in all other cases. The read time is rounded up, the
-/// others down: then, for a bound in whole microseconds, "read later than" is exact in SQL.
+/// The protocol's times have microseconds, and so do the columns. Another server may send fractions of a microsecond: one number holds them
+/// for all three times. Otherwise it is 0 and takes no space. The read time is rounded up, the others down. So "read later than" is exact
+/// in SQL for a bound in whole microseconds.
 struct StoredTimes {
   var version: Int64
   var createTime: Int64

@@ -41,8 +41,8 @@ extension IndexTable {
     try nextDropped() != nil || active().contains { $0.filledThrough != StoredIndex.complete }
   }
 
-  /// How far the indexes are filled that do not hold all documents, counted in documents that have ever arrived. The cost grows with
-  /// the number of their collections, so there is no total for many of them.
+  /// The progress of the indexes that do not hold all documents yet, counted in documents that have ever arrived. The cost grows with the
+  /// number of their collections, so there is no total for many of them.
   package func fillProgress(collectionLimit: Int = 1000) throws -> (completed: Int, total: Int?) {
     var marks: [String: Int64] = [:]
     for index in try active() where index.filledThrough != StoredIndex.complete {

@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthPlan
 
-/// An index that was made for a query.
+/// An index that was created for a query.
 package struct AutomaticIndex: Equatable, Sendable {
   package var definition: IndexDefinition
   /// Microseconds since 1970; 0 if no use was noted.
@@ -30,8 +30,8 @@ extension IndexTable {
     }
   }
 
-  /// Saves when indexes were used. Those of other origins are left out, and earlier times than the saved ones. What a query sees of the
-  /// indexes stays the same.
+  /// Saves when indexes were used. Those of other origins are left out, and earlier times than the saved ones. Queries see the same indexes
+  /// as before.
   package func save(uses: [IndexDefinition: Int64]) throws {
     try database.transaction("Save uses of indexes") {
       for index in try active() where index.origin == .automatic {

@@ -29,7 +29,7 @@ extension IndexTable {
     }
   }
 
-  /// Returns whether a change of the document at this place has to be followed by its entries.
+  /// Returns whether the entries of the document at this place must follow its changes.
   func holds(_ place: Int64, group: String) throws(StoreError) -> Bool {
     try indexes(of: group).contains { $0.filledThrough >= place }
   }

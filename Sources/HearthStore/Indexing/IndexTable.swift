@@ -1,10 +1,10 @@
 package import HearthModel
 package import HearthPlan
 
-/// The local indexes of one database: their definitions, and how far they are filled.
+/// The local indexes of one database: their definitions and their filling.
 ///
-/// The entries change in the transaction that changes the document or the local mutation they stand for. Nothing is kept
-/// in memory beyond the transaction that has read it, unless the owner says which state of the indexes a transaction sees.
+/// Entries change in the same transaction as their document or local mutation. Values are kept in memory only during the transaction that
+/// has read them, unless the owner states which state of the indexes a transaction sees.
 package final class IndexTable {
   let database: Database
 
@@ -68,8 +68,8 @@ package final class IndexTable {
     }
   }
 
-  /// Says which state of the indexes the running transaction sees. What was read about the indexes in an earlier transaction with
-  /// the same number is then not read again.
+  /// Says which state of the indexes the running transaction sees. Facts about the indexes that were read in an earlier transaction with
+  /// the same number are then not read again.
   ///
   /// - Parameter state: A number that the owner keeps in the same database, and changes in each transaction that changes a
   ///   definition or fills an index.

@@ -1,4 +1,4 @@
-/// A row that breaks a rule which holds between transactions.
+/// A row that breaks an invariant.
 package struct RowViolation: Hashable, Sendable, CustomStringConvertible {
   package var table: String
   /// The key of the row, as far as it can be read.

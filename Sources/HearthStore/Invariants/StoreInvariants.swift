@@ -1,10 +1,10 @@
 package import HearthModel
 internal import HearthPlan
 
-/// Checks what holds for all rows of a document store between two transactions: of documents, collections and indexes.
+/// Checks the invariants of a document store that hold between two transactions, for the rows of documents, collections and indexes.
 ///
-/// Returns violations instead of asserting, because a file may hold anything. Tests and simulations expect none where they have damaged
-/// nothing. The cost grows with the store.
+/// Returns violations instead of asserting, because a file may hold anything. Tests and simulations that damage nothing expect none. The
+/// cost grows with the store.
 package struct StoreInvariants {
   private let store: DocumentStore
 

@@ -1,6 +1,7 @@
 package import HearthModel
 
-/// An earlier state of the stored documents, as a query sees it: those that have not changed since, and those that have, as they were.
+/// An earlier state of the stored documents, for a query: the documents that have not changed since, and the former versions of those that
+/// have.
 package struct EarlierState {
   let version: SnapshotVersion
   /// Passes the documents that have changed since the version, as they were at it. It may be asked more than once.

@@ -2,13 +2,13 @@ internal import HearthModel
 
 /// Tests stored documents against a query where they lie.
 ///
-/// Conditions that do not look at the key are tested first, so that no key is built for a document that fails them. A
-/// class, because a structure would be copied, its references counted, for each document.
+/// Conditions that do not look at the key are tested first, so that no key is built for a document that fails them. It is a class, because
+/// a structure would be copied, with reference counting, for each document.
 final class InPlaceFilter {
   private let query: Query
   /// Documents that have changed later are left out; nil for the present.
   private let version: SnapshotVersion?
-  /// Those that do not look at the key; nil where there are none.
+  /// The conditions that do not look at the key; nil where there are none.
   let conditions: FieldConditions?
 
   init(_ query: Query, asOf version: SnapshotVersion? = nil) {

@@ -3,17 +3,16 @@ internal import HearthPlan
 
 /// The execution of a query along indexes.
 ///
-/// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole
-/// query. Documents with pending writes are left out on this way and come from entries of their own.
-/// Documents that an index does not hold yet are scanned.
+/// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole query. Documents
+/// with pending writes are skipped there and come from entries of their own. Documents that an index does not hold yet are scanned.
 struct IndexedRun {
   private let executor: QueryExecutor
   private let query: Query
   private let accesses: [QueryAccess]
   private let indexAccesses: [IndexAccess]
-  /// Those of single collections, which look into each collection of the scope.
+  /// The accesses of single collections, which look into each collection of the scope.
   private let collectionAccesses: [IndexAccess]
-  /// Those of the collection group, which read one range.
+  /// The accesses of the collection group, which read one range.
   private let groupAccesses: [IndexAccess]
   /// All indexes hold the documents up to this place.
   private let filledThrough: Int64
@@ -103,7 +102,7 @@ struct IndexedRun {
         ? try documents.collections(in: scope, limit: Self.rangesOfPiece / max(collectionAccesses.count, 1)) : []
       guard let collections else { return nil }
       var budget = ReadBudget.unlimited
-      // Of several ranges, each gives as many documents as the piece has.
+      // If there are several ranges, each gives as many documents as the piece has.
       if effort == .direct, rangeCount(in: collections.count) > 1 {
         budget =
           collectionAccesses.isEmpty
@@ -234,7 +233,7 @@ struct IndexedRun {
     return looks <= Int(ReadBudget.smallResult) || looks <= collectionCount + documentCount / Self.scannedPerLook
   }
 
-  /// - Parameter number: of the collection, in the entries of the accesses.
+  /// - Parameter number: the number of the collection in the entries of the accesses.
   /// - Returns: false if the budget was used up.
   private mutating func add(
     _ accesses: [IndexAccess], _ number: Int64, _ reader: PlaceReader, _ budget: inout ReadBudget

@@ -1,9 +1,10 @@
 internal import HearthModel
 
-/// The documents of one collection in the order of their ids or backward, each in place until the next one is asked for.
+/// The documents of one collection in ascending or descending order of their ids. Each is read in place and valid until the next one is
+/// requested.
 ///
-/// Ids of the form `__id<number>__` come before all others in the order of keys, by number, and not in the order of the table's index.
-/// They are rare, so those of a collection are read first and sorted.
+/// Ids of the form `__id<number>__` come before all others in the order of keys, sorted by number, which is not the order of the table's
+/// index. They are rare, so those of a collection are read first and sorted.
 struct DocumentRun {
   private let isBackward: Bool
   private let collection: ResourcePath
@@ -76,7 +77,7 @@ struct DocumentRun {
   }
 }
 
-/// Walks along the documents of a scope in the order of their keys or backward, from one key to another.
+/// Walks along the documents of a scope in ascending or descending order of their keys, from one key to another.
 ///
 /// A document comes before those of its subcollections, which come before the collection's next document. Subcollections of documents that
 /// do not exist come where the document would. The levels of the path are kept in a list, because paths may be deeper than a stack.
@@ -126,7 +127,7 @@ struct KeyOrder {
     var range = SegmentRange()
     if isOnLower, depth < lower.count { range.lower = lower[depth] }
     if isOnUpper, let upper {
-      // What lies below a document comes behind it.
+      // Documents below a document come behind it.
       guard depth < upper.count else { return }
       range.upper = upper[depth]
     }

@@ -1,8 +1,7 @@
 internal import HearthModel
 internal import HearthPlan
 
-/// Answers a query that is ordered by the key alone by walking along the keys of its collections, from a cursor until there are as many
-/// documents as the limit allows.
+/// Answers a query that is ordered by the key alone: walks along the keys of its collections from a cursor until the limit is reached.
 struct KeyWalk {
   private let executor: QueryExecutor
   private let query: Query

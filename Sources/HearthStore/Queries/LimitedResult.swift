@@ -6,7 +6,7 @@ struct ResultContents {
   var documents: [Document]
   /// The totals of an aggregation; nil for a query for documents.
   var totals: AggregationTotals?
-  /// The keys of the result, if it has more bytes than are to be kept; then there are no documents.
+  /// The keys of the result, if it has more bytes than may be kept; then there are no documents.
   var keys: SortedKeys?
   /// True if the result ends here for its bytes.
   var isCut = false
@@ -14,8 +14,8 @@ struct ResultContents {
   var documentCount: Int { totals?.documentCount ?? keys?.count ?? documents.count }
 }
 
-/// Collects the documents of a result in query order and keeps no more of them than the limit needs: none for an
-/// aggregation without a limit, which is added up where the documents lie.
+/// Collects the documents of a result in query order and keeps no more than the limit needs. For an aggregation without a limit it keeps
+/// none, because documents are added up in place.
 ///
 /// Documents are gathered to twice the limit, then sorted and cut, so that adding costs O(log limit) comparisons on
 /// average. With ``ResultBounds`` their bytes are limited in the same way.
@@ -88,7 +88,7 @@ struct LimitedResult {
   private mutating func reduce(to bounds: ResultBounds) throws {
     switch bounds.excess {
     case .cut:
-      // Twice the bound, so that sorting does not begin anew with each document.
+      // Twice the bound, so that sorting does not start again with each document.
       if gatheredBytes > 2 * bounds.documentBytes { cut(to: limit ?? gathered.count) }
     case .sortKeys(let budget):
       cut(to: limit ?? gathered.count)

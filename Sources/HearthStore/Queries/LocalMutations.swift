@@ -2,7 +2,7 @@ package import HearthModel
 
 /// Local writes that the backend has not confirmed, as one net mutation per document ("overlay").
 ///
-/// A user sees the stored documents with these laid over them.
+/// A user sees the stored documents with these mutations applied.
 package protocol LocalMutationSource {
   /// Under whose number the indexes hold the documents with these mutations; nil when there cannot be any.
   var owner: Int64? { get }

@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthPlan
 
-/// The keys that a query had at its last snapshot without documents in limbo, and that snapshot's version.
+/// The keys of a query's last snapshot without documents in limbo, and that snapshot's version.
 package struct PreviousResult: Equatable, Sendable {
   package var keys: Set<DocumentKey>
   package var limboFreeVersion: SnapshotVersion
@@ -12,7 +12,7 @@ package struct PreviousResult: Equatable, Sendable {
   }
 }
 
-/// Answers queries from the stored documents and the local mutations over them.
+/// Answers queries from the stored documents with the local mutations applied.
 package struct QueryExecutor {
   let documents: DocumentStore
   let localMutations: (any LocalMutationSource)?
@@ -23,7 +23,7 @@ package struct QueryExecutor {
   /// Nil for the present.
   private(set) var earlier: EarlierState?
   let walksKeys: Bool
-  /// True if a query of a collection group deserves an index of its own, beside one of the single collections.
+  /// True if a query of a collection group deserves an index of its own, in addition to one of the single collections.
   let usesGroupIndexes: Bool
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
@@ -51,8 +51,8 @@ package struct QueryExecutor {
   /// Indexes are used first, where they lead to few documents; then the previous result; else everything is read.
   ///
   /// - Parameters:
-  ///   - previous: what the query had before, if known; it is used where the outcome is the same as that of a scan and
-  ///     the effort smaller.
+  ///   - previous: the query's previous result, if known; it is used if the outcome is the same as that of a scan and the effort is
+  ///     smaller.
   ///   - clock: measures the steps.
   /// - Throws: ``StoreError``; `corrupt` names the document whose stored form cannot be read.
   package func run(

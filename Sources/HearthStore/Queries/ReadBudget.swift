@@ -1,4 +1,4 @@
-/// The documents to read along indexes before a scan takes less.
+/// The number of documents that can be read through indexes before a scan would be cheaper.
 struct ReadBudget {
   /// An index that leads to no more than this is used in any case.
   static let smallResult: Int64 = 500

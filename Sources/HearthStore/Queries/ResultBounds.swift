@@ -1,4 +1,4 @@
-/// The bounds of what a run keeps of its result in memory.
+/// The bounds of the part of a result that a run keeps in memory.
 struct ResultBounds {
   enum Excess {
     /// The result ends with the document that exceeds the bound, in the order of the query.
@@ -7,8 +7,8 @@ struct ResultBounds {
     case sortKeys(SortBudget)
   }
 
-  /// Of the fields of documents. Twice as many may be there for a moment, and a single document of any size.
+  /// The bytes of the fields of documents. Twice as many may be kept for a moment, and a single document of any size.
   var documentBytes: Int
-  /// What becomes of a result with more bytes.
+  /// The treatment of a result with more bytes.
   var excess: Excess
 }

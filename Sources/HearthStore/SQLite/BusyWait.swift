@@ -15,9 +15,9 @@
 
 /// Waits for a lock that another connection has.
 ///
-/// SQLite's own pauses (https://www.sqlite.org/c3ref/busy_timeout.html) grow to 25 milliseconds within nine attempts, where a
-/// transaction of another process takes one or two: a write that meets one would wait ten times as long as it has to. These are short
-/// for as long as that may be what is waited for, and grow for one that lasts, such as that of a process that was stopped.
+/// SQLite's own pauses (https://www.sqlite.org/c3ref/busy_timeout.html) grow to 25 milliseconds within nine attempts. A transaction of
+/// another process takes one or two milliseconds, so a write would wait ten times longer than necessary. The pauses here are short at the
+/// start, and grow if the lock is held for long, for example by a stopped process.
 enum BusyWait {
   /// Pauses of a length, in microseconds, and how many of them there are before the next longer ones.
   private static let steps: [(pause: Int, count: Int)] = [(100, 20), (500, 40), (2_000, 100)]

@@ -15,11 +15,11 @@ extension Database {
     return size.int64Value
   }
 
-  /// Moves the log into the file at commits that find it long, as `PRAGMA wal_autocheckpoint` does.
+  /// Runs a checkpoint at commits that find the log long, as `PRAGMA wal_autocheckpoint` does.
   ///
   /// SQLite's own way ignores the result (https://www.sqlite.org/c3ref/wal_autocheckpoint.html). A failure is harmless, because the log
-  /// keeps what was not moved, unless a sync has failed: the system reports that once, and later syncs succeed although pages of the log
-  /// may be missing on the disk.
+  /// keeps what the checkpoint left, unless a sync has failed: the system reports that once, and later syncs succeed although pages of the
+  /// log may be missing on the disk.
   func moveLogAtCommits() {
     sqlite3_wal_hook(
       connection,
@@ -33,7 +33,7 @@ extension Database {
     if pages >= options.logPages { checkpointPassively() }
   }
 
-  /// Moves the log into the file before the connection is closed. SQLite would do it at the close, and ignore a sync that fails.
+  /// Checkpoints the log before the connection is closed. SQLite would do it at the close, and ignore a sync that fails.
   ///
   /// - Returns: The error of a failed sync, as in ``failedCheckpoint``; nil for everything else.
   package func checkpointBeforeClose() -> StoreError? {

@@ -36,15 +36,15 @@ extension Database {
   package struct LogState: Equatable, Sendable {
     /// The pages in the log.
     package var pages: Int64
-    /// Those of them that the file has too. When it has all, and nobody reads the log any more, the next commit writes it from its
-    /// begin.
+    /// The pages that a checkpoint has copied into the file. When the file has all of them and no connection reads the log, the next commit
+    /// restarts the log.
     package var movedPages: Int64
   }
 
-  /// Writes what is committed from the write-ahead log into the file, as far as no reader needs the older state. Waits for nobody, and
-  /// nobody waits for it: other connections read and write meanwhile.
+  /// Runs a passive checkpoint: copies committed pages from the write-ahead log into the file, as far as no reader needs the older state.
+  /// It waits for no connection, and no connection waits for it.
   ///
-  /// For a connection whose options say that it does not do so at commits (``Options/movesLogAtCommits``), or one of its own.
+  /// For a connection that does not checkpoint at commits (``Options/movesLogAtCommits``), or for one opened for this purpose.
   package func moveLog() throws(StoreError) -> LogState {
     let statement = try prepare("PRAGMA wal_checkpoint(PASSIVE)")
     guard try statement.step() else { return LogState(pages: 0, movedPages: 0) }

@@ -18,7 +18,7 @@ extension Statement {
   }
 }
 
-/// Statements with their values, for everything but loops over many rows: those prepare once and bind by number.
+/// Statements with their values, for everything except loops over many rows, which prepare a statement once and bind by number.
 extension Database {
   /// A statement whose parameters have these values.
   package func prepare(_ sql: String, _ parameters: Statement.Parameter...) throws(StoreError) -> Statement {

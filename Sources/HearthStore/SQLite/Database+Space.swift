@@ -43,11 +43,11 @@ extension Database {
     return isTruncated
   }
 
-  /// Writes the whole database anew, without anything that was deleted: neither unused pages nor the unused parts of pages remain.
-  /// The file has its new contents when the log is next written back to it, see ``truncateLog(waitingAtMost:)``.
+  /// Rewrites the whole database without anything that was deleted: neither unused pages nor the unused parts of pages remain. The file has
+  /// its new contents after the next checkpoint, see ``truncateLog(waitingAtMost:)``.
   ///
-  /// One transaction that takes time and memory in proportion to what the database holds; other connections can read meanwhile. Tables
-  /// come to lie at other pages: all tables before all indexes, each in the order in which they were made.
+  /// One transaction that takes time and memory in proportion to the size of the database; other connections can read while it runs. Tables
+  /// move to other pages: all tables before all indexes, each in the order of their creation.
   ///
   /// - Throws: ``StoreError``: `unavailable` while another connection writes; `full`.
   package func rewrite() throws(StoreError) {

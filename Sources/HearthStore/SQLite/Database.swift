@@ -6,8 +6,8 @@
 
 /// One connection to an SQLite database, in a file or in memory.
 ///
-/// A connection is confined to its owner: it is not `Sendable`, takes no locks and must be used by one thread at a time.
-/// Several connections, also of several processes, may share a file.
+/// A connection is confined to its owner: it is not `Sendable`, takes no locks and must be used by one thread at a time. Several
+/// connections may share a file, even from several processes.
 ///
 /// Every result code of SQLite is handled; a failure is a ``StoreError``. Tests can make any transaction, statement or
 /// commit fail with ``injectFailure``.
@@ -17,7 +17,7 @@ package final class Database {
     case memory
   }
 
-  /// When a commit is reported as done.
+  /// The point at which a commit counts as done.
   package enum Synchronous: String, Sendable {
     /// After it is on the disk: it survives a loss of power.
     case full = "FULL"
@@ -34,8 +34,8 @@ package final class Database {
     package var toleratesDamage = false
     /// Refuses to make a file that does not exist.
     package var mustExist = false
-    /// Takes no locks and makes no files beside the database. Only for reading a file that has no write-ahead log and that nobody
-    /// writes meanwhile; otherwise what is read makes no sense.
+    /// Takes no locks and creates no files next to the database. Only for reading a file that has no write-ahead log and that no process
+    /// writes in that time; otherwise the results make no sense.
     package var isImmutable = false
     /// The time that a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
     package var busyTimeout: Duration
@@ -66,13 +66,13 @@ package final class Database {
 
   /// A point at which a test can make the database fail.
   package enum FailurePoint: Equatable, Sendable {
-    /// The begin of an outermost transaction of this name.
+    /// The start of an outermost transaction of this name.
     case transaction(String)
     /// A step of a statement with this text.
     case statement(String)
     /// The commit of an outermost write transaction.
     case commit
-    /// Moving the log into the file after a commit.
+    /// A checkpoint after a commit.
     case checkpoint
   }
 
@@ -85,7 +85,7 @@ package final class Database {
   package let name: String
   /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
   package var injectFailure: ((FailurePoint) -> StoreError?)?
-  /// The failure of a sync while the log was moved; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
+  /// The failure of a sync during a checkpoint; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var failedCheckpoint: StoreError?
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
@@ -100,8 +100,8 @@ package final class Database {
   private var currentSynchronous: Synchronous
   private var current: RunningTransaction?
 
-  /// Counts outermost transactions. What was read inside a transaction is still true while this number stays the same and
-  /// ``isInTransaction`` holds, because no other connection can have changed it.
+  /// Counts outermost transactions. Contents that were read inside a transaction are still true while this number stays the same and
+  /// ``isInTransaction`` holds, because no other connection can have changed them.
   package private(set) var transactionNumber: UInt64 = 0
 
   private struct RunningTransaction {
@@ -186,7 +186,7 @@ package final class Database {
       default: String(scalar)
       }
     }
-    // What follows two slashes would be the name of a machine, so an absolute path gets two of its own.
+    // After two slashes SQLite expects the name of a machine, so an absolute path gets two more in front.
     return (path.hasPrefix("/") ? "file://" : "file:") + escaped.joined() + "?immutable=1"
   }
 
@@ -302,18 +302,18 @@ package final class Database {
 
   package var isOpen: Bool { connection != nil }
 
-  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
-  /// database by then.
+  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, and by then the names may belong
+  /// to another database.
   ///
-  /// Nothing is moved into the database either. Only with the SQLite of Apple's platforms, whose switch for that cannot be called from Swift, the log
-  /// is moved if SQLite finds no other connection; it stays as it is all the same.
+  /// There is no checkpoint at the close either. With the SQLite of Apple's platforms, whose switch for that cannot be called from Swift,
+  /// there is one if SQLite finds no other connection; even then the log stays.
   package func keepLogAtClose() {
     #if !canImport(SQLite3)
       _ = hearth_sqlite3_close_without_checkpoint(connection)
     #endif
     var isKept: Int32 = 1
     sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
-    // With a limit SQLite would cut the log off at the close, under whoever still writes to it.
+    // With a limit SQLite would truncate the log at the close, while another process may still write to it.
     _ = try? execute("PRAGMA journal_size_limit = -1")
   }
 
@@ -342,7 +342,7 @@ package final class Database {
   /// Enough for every fixed statement of all targets. Texts that are built at run time do not grow memory without bound.
   private static let idleStatementLimit = 256
 
-  /// The idle statements of one text. Its statements hold it, so that giving one back needs no search.
+  /// The idle statements with one SQL text. Its statements refer to it, so that returning a statement needs no search.
   final class IdleStatements {
     fileprivate var handles: [OpaquePointer] = []
     fileprivate let isListed: Bool
@@ -415,7 +415,7 @@ package final class Database {
 
   package var isInTransaction: Bool { current != nil }
 
-  /// True while a transaction runs that may write. Outside of one, each statement is committed by itself.
+  /// True while the running transaction may write. Outside of one, each statement is committed by itself.
   package var isInWriteTransaction: Bool { current?.isWrite ?? false }
 
   /// Executes `body` as one unit: all its changes are committed together, or, when it or the commit throws, none is kept.
@@ -426,7 +426,7 @@ package final class Database {
   ///
   /// - Parameters:
   ///   - name: says in messages and to ``injectFailure`` which step this is.
-  ///   - synchronous: how durable the commit is; nil means as the options say. Ignored for a joined transaction.
+  ///   - synchronous: the durability of the commit; nil means that of the options. Ignored for a joined transaction.
   package func transaction<T>(
     _ name: String, synchronous: Synchronous? = nil, _ body: () throws -> T
   ) throws -> T {
@@ -459,7 +459,7 @@ package final class Database {
     try control("BEGIN DEFERRED")
     transactionNumber &+= 1
     current = RunningTransaction(name: name, isWrite: false)
-    // Not the begin but the first read decides which state it is.
+    // The first read decides which state it is, not BEGIN.
     _ = try integer("SELECT count(*) FROM sqlite_master")
   }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The folder that a database file is to lie in.
+/// The folder of a database file.
 package enum DatabaseFolder {
   /// Creates the folder and those above it where they are missing.
   ///

@@ -1,8 +1,8 @@
-/// Reads rows of tables directly from the pages of a file that SQLite cannot get to any more, because a page that leads to
-/// them is damaged (https://www.sqlite.org/fileformat.html#b_tree_pages).
+/// Reads table rows directly from the pages of a file when SQLite can no longer reach them because an interior page is damaged
+/// (https://www.sqlite.org/fileformat.html#b_tree_pages).
 ///
-/// A page may be one that is no longer used, so a row found here may be an old one: the caller must know from elsewhere
-/// that it exists. The write-ahead log is not looked at.
+/// A page may be an unused one, so a row found here may be outdated: the caller must know from another source that the row exists. The
+/// write-ahead log is not read.
 package enum DatabaseLeaves {
   package enum Column: Equatable, Sendable {
     case null
@@ -87,7 +87,7 @@ package enum DatabaseLeaves {
       }
       guard local < length else { return payload }
       var overflow = pages.integer(page, offset + local, bytes: 4) ?? 0
-      // Every page adds something, so a circle ends as well.
+      // Every page adds something, so the loop ends even if pages form a cycle.
       while payload.count < length {
         guard overflow >= 2, overflow <= pages.count, let following = pages.integer(overflow, 0, bytes: 4) else {
           return nil

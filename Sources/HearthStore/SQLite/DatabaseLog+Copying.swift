@@ -84,7 +84,7 @@ extension DatabaseLog {
         kind: .unavailable, message: "Another program has used \"\(database)\" since its log was read. Try again.")
     }
     if isWhollyInFile {
-      // The process that moved the log there may have ended before.
+      // The process that ran the checkpoint may have ended before it synced the file.
       try lock.synchronize(database)
     } else {
       guard rename(copy, database) == 0 else {

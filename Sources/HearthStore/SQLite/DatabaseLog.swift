@@ -2,13 +2,13 @@ internal import Foundation
 
 /// A damaged write-ahead log, read without SQLite.
 ///
-/// SQLite uses a log up to the first frame that does not fit, and says nothing about what lies behind. That is right where a process was killed while
-/// it wrote, or the power failed: then at most the commit that was being written ends behind, which nobody was told of. Where a frame was damaged,
-/// several commits may.
+/// SQLite uses a log up to the first frame that does not fit, and ignores the rest silently. That is right if a process was killed while it
+/// wrote, or if the power failed: then at most the commit that was being written is cut off, and no caller was told of it. After damage to
+/// a frame, several commits may follow it.
 ///
-/// If the log was moved into the database before the damage, SQLite puts older pages over newer ones. The frames behind the damage show that, as
-/// far as the database has their pages, and so does a damaged frame whose checksum fits with the page of the database. Mostly nothing is lost
-/// then: the database has what the log has no more.
+/// If a checkpoint ran before the damage, SQLite puts older pages over newer ones. The frames after the damage show that, as far as the
+/// database has their pages, and so does a damaged frame whose checksum fits the page of the database. Mostly nothing is lost then, because
+/// the database has the pages that the log lacks.
 package struct DatabaseLog: Sendable {
   let database: String
   /// The files as they were before the log was read.
@@ -40,7 +40,7 @@ package struct DatabaseLog: Sendable {
   /// The damage, for a message.
   package var reason: String {
     let place = damagedFrame == 0 ? "the header" : "frame \(damagedFrame)"
-    let behind = isInFile ? "the file has a part of what lies behind it" : "commits lie behind it"
+    let behind = isInFile ? "the file has a part of what follows it" : "commits follow it"
     return "\(place) of the write-ahead log \"\(Self.path(of: database))\" is damaged, and \(behind)"
   }
 

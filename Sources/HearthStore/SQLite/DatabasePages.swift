@@ -2,9 +2,9 @@ internal import Foundation
 
 /// The pages of a database file, read without SQLite (https://www.sqlite.org/fileformat.html#b_tree_pages).
 ///
-/// Pages are counted from 1. Reading behind the end of a page or of the file gives nil, so that any bytes can be looked at. Two pages are in
-/// memory at a time, however large the file is: the one whose cells are read, and one to which a cell leads. The file is not mapped, because a disk
-/// error in a mapped file is a signal, not an error.
+/// Pages are counted from 1. Reading past the end of a page or of the file gives nil, so that arbitrary bytes are safe to read. At most two
+/// pages are in memory at a time: the one whose cells are read, and one that a cell points to. The file is not mapped, because a disk error
+/// in a mapped file is a signal, not an error.
 final class DatabasePages {
   enum Kind: UInt8 {
     case tableInterior = 0x05

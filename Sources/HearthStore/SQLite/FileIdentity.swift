@@ -8,7 +8,7 @@
   internal import Android
 #endif
 
-/// What makes a file the same one, whatever its name: a file that was deleted and made anew has another identity.
+/// The identity of a file, whatever its name. A file that was deleted and created again has another one.
 package struct FileIdentity: Equatable, Sendable {
   private let device: UInt64
   private let number: UInt64
@@ -22,7 +22,7 @@ package struct FileIdentity: Equatable, Sendable {
   }
 }
 
-/// A state of a file, which is another one once the file was written.
+/// A state of a file. It differs after every write to the file.
 struct FileState: Equatable, Sendable {
   private let identity: FileIdentity
   private let size: Int64

@@ -10,12 +10,12 @@ internal import Synchronization
   internal import Android
 #endif
 
-/// An advisory lock on a file, which keeps other processes, and other openers in this one, out of a folder.
+/// An advisory lock on a file. It keeps other processes, and other openers in this process, out of a folder.
 ///
-/// The operating system releases it when the process ends, however it ends. The file itself stays: removing it would let
-/// two openers lock two different files.
+/// The operating system releases it when the process ends, whatever the cause. The file itself stays: removing it would let two openers
+/// lock two different files.
 package final class LockFile: Sendable {
-  /// The reason why a lock was not acquired, for a message in the words of the caller.
+  /// The reason why a lock was not acquired. The caller words the message.
   package enum Failure: Error, Equatable, Sendable {
     /// The file can neither be opened nor created; the text is that of the operating system.
     case cannotOpen(String)
@@ -44,7 +44,7 @@ package final class LockFile: Sendable {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
     var failure = Self.lock(opened, mode)
-    // Those who only look hold the lock for a moment.
+    // Processes that only look hold the lock for a moment.
     for _ in 0..<20 where failure == .inUse {
       pause()
       failure = Self.lock(opened, mode)
@@ -60,8 +60,8 @@ package final class LockFile: Sendable {
 
   /// Returns true if an opener, in any process, holds a lock on the file. False if the file is missing.
   package static func isLocked(path: String) -> Bool {
-    // For reading only: another user may look as well, where no more is allowed, and those who watch the file (`FileWatcher`) can tell a
-    // holder that ends from somebody who looks.
+    // For reading only: a user without write permission can look too, and watchers of the file (`FileWatcher`) can tell a holder that ends
+    // from a process that looks.
     let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return errno != ENOENT }
     defer { _ = close(opened) }

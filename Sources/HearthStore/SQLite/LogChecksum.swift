@@ -1,6 +1,6 @@
 /// The running checksum of a write-ahead log (https://www.sqlite.org/fileformat.html#checksum_algorithm).
 ///
-/// Each step can be undone, so that what stands between two known checksums follows from them.
+/// Each step is reversible, so two known checksums determine the bytes between them.
 struct LogChecksum: Equatable {
   private var first: UInt32 = 0
   private var second: UInt32 = 0

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import HearthModel
 
-/// Compares the pages of a damaged log with those of its database, to find out which of them were moved there.
+/// Compares the pages of a damaged log with those of its database, to find out which pages a checkpoint has copied.
 ///
-/// A checkpoint moves the newest version of each page up to some frame, page after page in the order of their numbers.
+/// A checkpoint copies the newest version of each page up to some frame, page after page in the order of their numbers.
 ///
-/// That the database has a page of the log proves nothing by itself, nor that the checksum of a damaged frame fits with a page of the database:
-/// commits write pages that they do not change, such as the first one, and pages go back to what they were. Pages count as moved if the trace of a
-/// checkpoint is seen in all of the log.
+/// It proves nothing by itself that the database has a page of the log, or that the checksum of a damaged frame fits a page of the
+/// database: commits write pages without changing them, such as the first one, and pages return to earlier contents. Pages count as copied
+/// only if all of the log shows the trace of a checkpoint.
 final class LogComparison {
-  /// A page of the database that a frame behind the damage has, or had.
+  /// A page of the database that a frame after the damage has, or had.
   struct MovedPage {
     var page: Int
     var frame: Int
-    /// True if SQLite may show it beside older pages. One that it reads from the log instead is of the state before the damage.
+    /// True if SQLite may show it together with older pages. A page that it reads from the log instead is of the state before the damage.
     var isHazard: Bool
   }
 
@@ -65,7 +65,8 @@ final class LogComparison {
     return false
   }
 
-  /// True if SQLite may show pages from behind the damage beside older ones. It does so with those that it does not read from the log.
+  /// True if SQLite may show pages from after the damage together with older ones. It does so with pages that it does not read from the
+  /// log.
   var showsMixture: Bool {
     moved.contains(where: \.isHazard)
       || frames.dropFirst(shownEnd).contains { frame in
@@ -136,7 +137,7 @@ final class LogComparison {
   }
 }
 
-/// The newest pages of a log up to one of its frames, beside those of the database.
+/// The newest pages of a log up to one of its frames, compared with those of the database.
 private struct PrefixOfLog {
   /// The header and the first map of pointers, which commits write and leave as they were.
   private static let lastHousekeepingPage = 2
@@ -198,7 +199,7 @@ extension [LogFrames.Frame] {
   }
 }
 
-/// The pages that a checkpoint has moved in versions that are not known.
+/// The pages that a checkpoint has copied in unknown versions.
 struct MovedCover {
   private let unknown: [LogFrames.Frame]
   /// In the order of the pages, each with the last frame of its own and of those behind it.

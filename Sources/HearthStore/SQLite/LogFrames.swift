@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// The frames of a write-ahead log that were written since it last began anew, also behind damage
+/// The frames of a write-ahead log since its last restart, including frames after damage
 /// (https://www.sqlite.org/fileformat.html#the_write_ahead_log).
 ///
-/// Each frame stores the checksum of everything before it, so that the frames behind a damaged one can be verified again, and told from those of an
-/// earlier use of the file. A frame that does not fit can still be known:
+/// Each frame stores the checksum of everything before it. So the frames after a damaged one can be verified again, and distinguished from
+/// frames of an earlier use of the file. A frame that does not fit can still be identified in these cases:
 ///
 /// 1. Its salts are damaged, and the checksum goes on from the frame before.
 /// 2. Its own checksum is damaged, and the next frame goes on from what it should be.
-/// 3. Its page is damaged and the checksum fits with the page that the database has: then the frame was moved there.
-/// 4. Its page number or its length is damaged. The checksum, taken back through the page, says what stood there, and the database has the page under
-///    that number. The checksum alone does not prove it: some bits of the page, if they are damaged, change it as a bit of the number does.
+/// 3. Its page is damaged and the checksum fits the page of the database: then a checkpoint has copied the frame.
+/// 4. Its page number or its length is damaged. The checksum, reversed through the page, gives the original number, and the database has
+///    the page under that number. The checksum alone is no proof: some damaged bits of the page change it in the same way as a bit of the
+///    number.
 /// 5. It has the page that the database has.
 struct LogFrames {
   struct Frame {
@@ -194,7 +195,7 @@ struct LogFrames {
 // MARK: - Bytes of the file
 
 extension LogFrames {
-  /// The header of the file, with the checksum that the first frame goes on from.
+  /// The header of the file, with the checksum from which the first frame continues.
   private struct Header {
     static let bytes = 32
     /// The lowest bit says whether the checksums are of numbers with their highest byte first.

@@ -10,12 +10,12 @@
 
 /// Keeps other processes from using a database while its files are replaced.
 ///
-/// A program that has a database with a write-ahead log open holds a shared lock on 510 bytes of its file, from 1 GiB + 2 on, until it closes it
-/// (https://www.sqlite.org/lockingv3.html). If the file got another one in its place, such a program would go on in one without a name, and when it
-/// ends delete the log of the new one, by its name.
+/// A program that has a database with a write-ahead log open holds a shared lock on 510 bytes of its file, from 1 GiB + 2 on, until it
+/// closes it (https://www.sqlite.org/lockingv3.html). If the file were replaced, such a program would continue with a file without a name.
+/// At its end it would delete the log of the new file, by its name.
 ///
-/// Locks of this kind belong to the process. Those of its own connections are not seen, and are lost with this one: it must have none. And this one
-/// is lost when the process closes another descriptor of the file.
+/// Locks of this kind belong to the process. It does not see locks of its own connections, and loses them when this lock is closed, so it
+/// must have no connections. This lock, in turn, is lost when the process closes another descriptor of the file.
 struct OpenersLock: ~Copyable {
   private static let firstByte = 0x4000_0002
   private static let byteCount = 510

@@ -2,14 +2,13 @@ internal import Synchronization
 
 /// One state of a database file, held by a read-only connection of its own, for one reading on any thread.
 ///
-/// SQLite fixes what a read transaction sees at its first read. That read happens here, where the snapshot is made; so
-/// whoever writes to the file makes snapshots between two of its transactions, hands them over and goes on writing, and
-/// several snapshots made without a transaction in between show the same state. While one is open, pages that were written
-/// after it stay in the write-ahead log: it lets go of the state as soon as it has been read.
+/// SQLite fixes the state of a read transaction at its first read. That read happens when the snapshot is created. So a writer of the file
+/// can create snapshots between two of its transactions, hand them over and go on writing. Several snapshots that are created without a
+/// transaction in between show the same state. While a snapshot is open, later pages stay in the write-ahead log; it releases its state as
+/// soon as it has been read.
 ///
-/// The connection is confined by the mutex: it is made here, nobody else has ever held it, and it is used under the lock
-/// only. SQLite asks no more of a connection without locks of its own ("multi-thread" mode,
-/// https://www.sqlite.org/threadsafe.html).
+/// The connection is confined by the mutex: it is created here, never shared, and used under the lock only. SQLite asks no more of a
+/// connection without locks of its own ("multi-thread" mode, https://www.sqlite.org/threadsafe.html).
 package final class PinnedSnapshot: Sendable {
   private let connection: Mutex<Database?>
   private let interruption = Interruption()

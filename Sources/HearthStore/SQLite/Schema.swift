@@ -19,7 +19,7 @@ package struct Migration: Sendable {
   }
 }
 
-/// The tables of one component ("store", "cache", "server") and how they came about.
+/// The tables of one component ("store", "cache", "server") and their migrations.
 ///
 /// Each component keeps its version in the table `schema_versions` of the database. Migrations go forward only.
 package struct Schema: Sendable {

@@ -1,10 +1,9 @@
 internal import Foundation
 
-/// Makes a database readable again whose list of tables is damaged.
+/// Makes a database with a damaged list of tables readable again.
 ///
-/// The list lies in a tree of pages that begins with the first one
-/// (https://www.sqlite.org/fileformat.html#storage_of_the_sql_database_schema).
-/// Databases that were made by the same statements have their tables at the same pages, so the list of a new one fits.
+/// The list is a tree of pages that starts at the first page (https://www.sqlite.org/fileformat.html#storage_of_the_sql_database_schema).
+/// Databases that were created by the same statements have their tables at the same pages, so the list of a new database fits.
 package enum SchemaGraft {
   /// Copies a database, and its write-ahead log, with the list of tables of another one. The copy is for reading only: it knows
   /// nothing of unused pages.

@@ -8,9 +8,9 @@ internal import HearthModel
 
 /// A prepared statement, checked out of its database's cache.
 ///
-/// When the last reference goes, also because of a thrown error, the statement is reset, its parameters are cleared and
-/// it returns to the cache; so a statement is never left half stepped, and code that runs while another statement with
-/// the same text is being stepped gets one of its own.
+/// When the last reference is released, even because of a thrown error, the statement is reset, its parameters are cleared and it returns
+/// to the cache. So a statement is never left half stepped. Code that runs while another statement with the same text is being stepped gets
+/// a statement of its own.
 ///
 /// ```swift
 /// let statement = try database.prepare("SELECT name FROM cities WHERE population > ?")

@@ -1,9 +1,9 @@
 package import HearthModel
 
-/// A failure of the database file or of what it holds.
+/// A failure of the database file or of its contents.
 ///
-/// Everything that a disk, another process or the content of a file can cause arrives as this error; nothing traps. The
-/// message names the file, the statement or the table and key, and where it helps the way out.
+/// Every failure that a disk, another process or the contents of a file can cause is reported as this error; none traps. The message names
+/// the file, the statement, or the table and key, and where it helps, a remedy.
 package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kind of failure, for a caller to act on.
   package enum Kind: Sendable {

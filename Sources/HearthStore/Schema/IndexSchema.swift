@@ -1,18 +1,18 @@
 /// The tables of local indexes.
 ///
-/// An index holds every document of its collection group whose `place` is at most `filled_through`, and no other. That one
-/// number says everything about a half-filled index: a change of a document reads from it whether entries have to follow, and
-/// a query reads the entries and then scans what lies behind it.
+/// An index holds every document of its collection group whose `place` is at most `filled_through`, and no other. This number alone
+/// describes a half-filled index: a change of a document compares it with the document's place to decide whether entries must change, and a
+/// query reads the entries and then scans the documents after that place.
 ///
-/// Entries are ordered by index, collection and key. The key holds the values of the fields and the document's id in an encoding whose
-/// bytes are in the order of queries, and a query reads one range for each collection.
+/// Entries are ordered by index, collection and key. The key holds the values of the fields and the document's id, encoded so that their
+/// bytes are in the order of queries. A query reads one range for each collection.
 ///
-/// A query of a collection group in a million collections would look into each of them. An index with the scope of the collection group
-/// has the whole key of the document in place of its id, and all its entries lie under one number that no collection has: such a query
-/// reads one range, however many collections there are.
+/// With such an index, a query of a collection group in a million collections would look into each of them. An index with the scope of the
+/// collection group has the whole key of the document in place of its id, and all its entries have one number that no collection has. So
+/// the query reads one range, however many collections there are.
 ///
-/// Documents with pending writes have entries of their own, one set for each owner of writes, as that owner sees them. They are few, so
-/// they lie under their collections whatever the scope.
+/// Documents with pending writes have entries of their own, one set for each owner of writes, for the documents as that owner sees them.
+/// They are few, so they are stored by collection whatever the scope.
 enum IndexSchema {
   static let statements = [
     """

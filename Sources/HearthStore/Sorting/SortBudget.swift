@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The memory for the sort keys of all results that are being sorted, or that wait sorted for their readers.
 ///
-/// One result gets at most half of what the others leave free. So a large result never takes everything, and a small one finds memory
-/// beside large ones.
+/// One result gets at most half of what the others leave free. So a large result never takes everything, and a small one still finds
+/// memory.
 package final class SortBudget: Sendable {
   package let maximumBytes: Int
   private let used = Mutex(0)
@@ -40,7 +40,7 @@ package struct SortBudgetExceeded: Error, Equatable, Sendable {
   package var maximumBytes: Int
 }
 
-/// The part of a budget that a result has while it is being sorted. It is given back with the last reference.
+/// The part of a budget that a result has while it is being sorted. It is released with the last reference.
 final class SortShare {
   private let budget: SortBudget
   private var bytes = 0
@@ -72,7 +72,7 @@ final class SortShare {
   }
 }
 
-/// A fixed part of a budget. It is given back with the last reference.
+/// A fixed part of a budget. It is released with the last reference.
 final class SortReservation: Sendable {
   private let budget: SortBudget
   private let bytes: Int

@@ -1,9 +1,9 @@
 internal import HearthModel
 
-/// Collects the sort keys of a result's documents, and no more of them than its limit needs.
+/// Collects the sort keys of a result's documents, but no more than its limit needs.
 ///
-/// A sort key holds the values of the query's orders, and the document's key, in the encoding of ``OrderedValueWriter``: keys compared
-/// byte by byte are in the order of the result. All memory comes from a ``SortBudget``.
+/// A sort key holds the values of the query's orders, and the document's key, in the encoding of ``OrderedValueWriter``. So comparing keys
+/// byte by byte gives the order of the result. All memory comes from a ``SortBudget``.
 struct SortKeyList {
   private struct Entry {
     /// The first bytes of the sort key, which decide most comparisons.

@@ -1,8 +1,8 @@
 package import HearthModel
 
-/// The keys of a result's documents in its order, without the documents. Keys that were taken give their memory back.
+/// The keys of a result's documents in its order, without the documents. Taken keys release their memory.
 package struct SortedKeys: Sendable {
-  /// Names one after the other, each behind its length in four bytes.
+  /// Names one after the other, each preceded by its length in four bytes.
   private final class Chunk: Sendable {
     let bytes: [UInt8]
     private let reservation: SortReservation
@@ -17,7 +17,7 @@ package struct SortedKeys: Sendable {
   private let collection: ResourcePath?
   /// The next one last, so that one that is used up can go.
   private var chunks: [Chunk]
-  /// Of the next name in its chunk.
+  /// The offset of the next name in its chunk.
   private var offset = 0
   /// The number of keys that are left.
   package private(set) var count: Int
@@ -51,7 +51,7 @@ package struct SortedKeys: Sendable {
     private var bytes: [UInt8] = []
     private var count = 0
 
-    /// Of the size of a chunk; what was taken of a list is given back chunk by chunk.
+    /// The size of a chunk. Memory of a list is given back chunk by chunk.
     private static let chunkBytes = 32 << 10
 
     /// - Parameter share: Has the memory for all names.

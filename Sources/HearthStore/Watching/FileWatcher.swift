@@ -8,19 +8,19 @@
   internal import Android
 #endif
 
-/// Reports what other processes do to files, without looking again and again. A report is a hint and may get lost: an owner looks for
-/// itself at intervals, too.
+/// Reports operations of other processes on files, without polling. A report is a hint and may get lost, so an owner also looks at
+/// intervals.
 ///
 /// The operating system watches the files: with inotify on Linux (`InotifyQueue`) and with kqueue on Apple platforms (`KernelQueue`).
 package final class FileWatcher: Sendable {
-  /// What has happened since the last ``wait()``.
+  /// The events since the last ``wait()``.
   package struct Events: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// Somebody has touched a file (``touch(_:)``).
+    /// A process has touched a file (``touch(_:)``).
     package static let touched = Events(rawValue: 1)
-    /// Somebody has closed a file that was open for writing, or given its lock back. Also by being killed, and possibly a moment before the
-    /// lock is free.
+    /// A process has closed a file that was open for writing, or released its lock. A kill does so too, possibly a moment before the lock
+    /// is free.
     package static let released = Events(rawValue: 2)
   }
 
@@ -73,7 +73,7 @@ package final class FileWatcher: Sendable {
   ///
   /// - Returns: False if it cannot be made, or what is there cannot be opened.
   package static func makeFile(_ path: String) -> Bool {
-    // Not for writing, the end of which would count as a release of the file.
+    // Not for writing: its close would count as a release of the file.
     let opened = open(path, O_RDONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if opened >= 0 { _ = close(opened) }
     return opened >= 0
@@ -89,7 +89,7 @@ package final class FileWatcher: Sendable {
   }
 }
 
-/// What a system's interface for watching files does for ``FileWatcher``.
+/// The part of ``FileWatcher`` that depends on a system's interface for watching files.
 protocol WatchQueue: Sendable {
   func watch(_ path: String, for event: FileWatcher.Events) -> Bool
   func stopWatching(_ event: FileWatcher.Events)

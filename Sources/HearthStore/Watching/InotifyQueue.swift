@@ -12,13 +12,13 @@
 
   /// Watches files with inotify (https://man7.org/linux/man-pages/man7/inotify.7.html).
   ///
-  /// A touch is the opening of a file for reading. Unlike a byte that is written, it needs no room on the disk, waits for no journal and
-  /// leaves nothing to be written back. A program that copies the folder touches the files as well, which is one look too many.
+  /// A touch is the opening of a file for reading. Unlike writing a byte, it needs no disk space, waits for no journal and leaves no dirty
+  /// page. A program that copies the folder touches the files as well; that costs one superfluous look.
   final class InotifyQueue: WatchQueue {
     private let descriptor: Int32
     /// Ends the waiting: a pipe without a name.
     private let interruption: (reading: Int32, writing: Int32)
-    /// What each watch is for.
+    /// The purpose of each watch.
     private let watches = Mutex<[Int32: FileWatcher.Events]>([:])
 
     init?() {

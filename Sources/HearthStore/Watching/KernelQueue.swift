@@ -4,10 +4,10 @@
 
   /// Watches files with kqueue (kqueue(2) of macOS).
   ///
-  /// A touch is a byte that is written to the beginning of the file, whose length stays 1: the opening of a file is no event here.
+  /// A touch writes one byte to the beginning of the file, whose length stays 1, because opening a file is not an event here.
   ///
-  /// Whoever looks at a lock that is free takes it for a moment, and giving it back is an event as well. So a release is reported once,
-  /// until it is watched again: otherwise those who look because of a report would wake each other without end.
+  /// A process that looks at a free lock takes it for a moment, and releasing it is an event as well. So a release is reported once, until
+  /// it is watched again. Otherwise processes that look because of a report would wake each other without end.
   final class KernelQueue: WatchQueue {
     private let queue: Int32
     /// The files that are watched, open for nothing but that, with what they are watched for.

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// The values of the aggregations of a query's result, and what is known about that result.
+/// The values of the aggregations of a query's result, with the known completeness of that result.
 package struct AggregateResult: Equatable, Sendable {
   /// By alias.
   package var values: [String: Value]

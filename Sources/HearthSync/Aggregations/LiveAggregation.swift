@@ -2,7 +2,7 @@ package import HearthModel
 
 /// The aggregations of a listener's query, kept up to date with its snapshots.
 ///
-/// Invariant: after each snapshot the totals are those of the snapshot's documents that take part. The first snapshot is added up; each
+/// Invariant: after each snapshot the totals are those of the participating documents of the snapshot. The first snapshot is added up. Each
 /// later one costs time in proportion to its changes, whatever the number of documents.
 package struct LiveAggregation: Sendable {
   private let aggregations: [Aggregation]

@@ -1,19 +1,19 @@
 package import HearthModel
 
-/// Brings the user's pending writes into a result that the backend has computed without them.
+/// Adds the user's pending writes to a result that the backend has computed without them.
 ///
 /// Equation: result = the backend's result − the documents with pending writes as the backend has them + the same documents with those
 /// writes. All of the backend's part must be of one version. A write that the backend has committed but not yet answered changes nothing
-/// there when it is applied once more: increments start from the value that they had here.
+/// when it is applied again: increments start from the value that they had here.
 package struct PendingAdjustment: Sendable {
   /// With more documents than this it is cheaper to run the query itself.
   package static let maximumDocuments = 1_000
 
   private let query: Query
-  /// The aggregations that the backend has to be asked for.
+  /// The aggregations to ask the backend for.
   package let aggregations: [Aggregation]
   private let writes: [DocumentKey: [MutationBatch]]
-  /// The documents that the backend has to be asked for, in key order.
+  /// The documents to ask the backend for, in key order.
   package let keys: [DocumentKey]
 
   /// Fails if one request cannot ask for what is needed.

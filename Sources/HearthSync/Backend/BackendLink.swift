@@ -3,13 +3,13 @@ internal import HearthModel
 
 /// Watches the backend: owns the watch stream, the targets on it, the causes that forbid the network, and the online state.
 ///
-/// It reads and writes no storage. The engine tells it what to watch, and carries out the actions that each method returns, in order. An
-/// action `onlineStateChanged` is also the sign to show the new state to the views. Batches are sent by ``OutboxSender``.
+/// It reads and writes no storage. The engine tells it what to watch, and carries out the actions that each method returns, in order. On an
+/// action `onlineStateChanged`, the engine also shows the new state to the views. Batches are sent by ``OutboxSender``.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)`` |
-/// | `online` | the network switch, and all that happens to the watch stream |
+/// | `online` | the network switch, and all events of the watch stream |
 /// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:confirmed:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
 struct BackendLink {
@@ -46,7 +46,7 @@ struct BackendLink {
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
   /// True if the watch stream may be open once this client has the lease.
   var canWatchAsPrimary: Bool { offlineCauses.isSubset(of: [.outboxFailure, .secondary]) }
-  /// True if batches may be sent that were not sent before.
+  /// True if there may be new batches to send.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
   /// True if the watch stream is neither open nor about to be.
   var isStopped: Bool { !watchStream.isStarted }
@@ -172,7 +172,7 @@ extension BackendLink {
     return watchStream.send(.removeTarget(target))
   }
 
-  /// Forgets a target of which the backend knows nothing any more, or will say so.
+  /// Forgets a target that the backend no longer knows, or has been asked to remove.
   mutating func forget(_ target: TargetID, awaitingRemoval: Bool) -> [SyncAction] {
     assert(targets[target] != nil, "Target \(target) is forgotten, which is not watched.")
     targets[target] = nil
@@ -245,7 +245,7 @@ extension BackendLink {
     return (actions, .none)
   }
 
-  /// Takes everything gathered so far as one event, which is to be stored.
+  /// Takes everything gathered so far as one event for the cache.
   mutating func takeSnapshot(at version: SnapshotVersion, confirmed: ConfirmedKeys) -> RemoteEvent {
     aggregator.makeRemoteEvent(at: version, source: watchedTargets(confirmed))
   }
@@ -268,7 +268,7 @@ extension BackendLink {
     return actions
   }
 
-  /// What is known of the way to the backend.
+  /// The known state of the connection to the backend.
   enum Reach {
     /// The backend has said something on the streams that are needed. A write that it refuses for a while is such an answer.
     case reached

@@ -1,7 +1,7 @@
 internal import HearthModel
 
 extension BackendLink {
-  /// A consequence of a message that is the engine's to draw.
+  /// A consequence of a message that the engine must carry out.
   enum WatchOutcome {
     case none
     /// Everything gathered so far is a consistent snapshot.

@@ -13,10 +13,10 @@ package struct BackgroundQueryID: Hashable, Comparable, Sendable {
   package static func < (a: BackgroundQueryID, b: BackgroundQueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A big query that runs in the background, on the state that the cache had when the engine asked for it.
+/// A big query that runs in the background. It sees the state of the cache at the time of the engine's request.
 ///
-/// The runtime calls ``run(concurrently:)`` on any thread and posts the result as ``SyncEvent/backgroundQueryEnded(_:_:)``. All work
-/// that grows with the result is done there, so that little is left for the loop.
+/// The runtime calls ``run(concurrently:)`` on any thread and posts the result as ``SyncEvent/backgroundQueryEnded(_:_:)``. All work that
+/// grows with the result is done there, so that little work is left for the loop.
 package struct BackgroundQueryJob: Equatable, Sendable {
   enum Purpose {
     /// The answer to a one-time read, with what is known of the query's target.

@@ -3,7 +3,7 @@ package import HearthModel
 
 /// An operation that the engine answers once: with ``SyncAction/answer(_:_:)`` or with ``SyncAction/requestFailed(_:_:)``.
 ///
-/// ``SyncEvent/shutdown`` and a hand-over to another engine drop the requests that still wait; the owner of the engine ends them.
+/// ``SyncEvent/shutdown`` and a hand-over to another engine drop the open requests; the owner of the engine ends them.
 package enum EngineRequest: Equatable, Sendable {
   /// Reads one document, local writes included, from the cache. Answered with a document; one about which the cache knows nothing is
   /// `unknown`.
@@ -22,7 +22,7 @@ package enum EngineRequest: Equatable, Sendable {
 
   /// Takes a batch out of the user's outbox that was not sent, or, if asked for, one whose fate stays open then. Answered when it is gone.
   ///
-  /// The identity is that of the batch that is meant; nil to go by the number alone. A cache that was opened anew may have another batch under
+  /// The identity is that of the batch that is meant; nil to go by the number alone. A cache that was reopened may have another batch under
   /// the number.
   case withdraw(BatchID, evenIfSent: Bool, identity: BatchIdentity? = nil)
   /// Ends the pauses between attempts to reach the backend. Answered at once.

@@ -16,7 +16,7 @@ package enum SyncAction: Equatable, Sendable {
   case closeWatchStream(StreamID)
   case openWriteStream(StreamID)
   case sendWrite(StreamID, WriteRequest)
-  /// Ends the stream in good order. Answers that come meanwhile are still events, and the end is one in any case
+  /// Ends the stream in good order. Answers that come before the end are still events, and the end is one in any case
   /// (``SyncEvent/writeStreamClosed(_:_:)``); it comes soon, because batches may wait for it.
   case closeWriteStream(StreamID)
   /// Streams and calls that are opened from here on are this user's, whose outbox the cache now shows. Comes while no
@@ -72,7 +72,8 @@ package enum SyncAction: Equatable, Sendable {
   case wakeOthers
   /// Another client is about to delete the cache: the client must end and close it.
   case closeCache
-  /// Another process is about to delete the cache or to take it over. The cache is to be given back until it is known whether it does.
+  /// Another process is about to delete the cache or to take it over. The client must release the cache until it is known whether that
+  /// happens.
   case yieldCache
 
   /// The backend refused the credentials: get new ones before the next stream is opened.

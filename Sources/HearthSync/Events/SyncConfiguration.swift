@@ -32,9 +32,9 @@ package struct SyncConfiguration: Sendable {
   /// A client whose turn with the lease was of no use has none for this time while others have a connection, twice as long after each
   /// further one, up to 32 times as long.
   package var futileTurnPause: Duration
-  /// Nil if a batch that the backend refuses for its size is sent again for ever, as the official SDKs do.
+  /// Nil if a batch that the backend refuses for its size is retried without end, as the official SDKs do.
   package var undeliverableWrites: UndeliverableWritePolicy?
-  /// The documents whose writes are sent with the versions that they were made for, and what becomes of conflicts.
+  /// The documents whose writes are sent with the versions that they are based on, and the resolution of conflicts.
   package var conflictRules: ConflictRules
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.

@@ -27,7 +27,7 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case indexBackfill
 }
 
-/// Everything that can happen to a client, in the order in which it happened.
+/// The events of a client, in the order in which they happen.
 ///
 /// Events about a stream or timer that is no longer current are ignored, except answers on a write stream that was closed in good
 /// order, and its end.
@@ -65,7 +65,7 @@ package enum SyncEvent: Sendable {
   case changeUser(String?)
   /// Another client of the cache may have changed something.
   case othersChanged
-  /// Somebody asks whether the writes that wait for another process are saved: they are tried again. See ``SyncEngine/heldWriteIDs``.
+  /// A caller asks whether the writes that wait for another process are saved: they are tried again. See ``SyncEngine/heldWriteIDs``.
   case saveWrites
   /// The process is about to stop for a while, without its locks.
   case suspend

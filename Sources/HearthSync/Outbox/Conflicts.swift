@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The end of a conflict, which is to be stored.
+/// The end of a conflict, not yet stored.
 struct SettledConflict {
   enum End {
     case resolved(LocalStore.ConflictOutcome)
@@ -29,15 +29,15 @@ struct SettledConflict {
   }
 }
 
-/// Conflicts between waiting writes and what others have written, where the application has set rules.
+/// Conflicts between pending writes and the writes of others, where the application has set rules.
 ///
-/// A batch with such documents is sent with the versions that it was made for as preconditions. When the backend refuses it, its documents
-/// are read, and each that has changed is resolved by its rule, perhaps by the application. The result takes the place of the batch and is
-/// sent with the new versions. Until then nothing behind it is sent.
+/// A batch with such documents is sent with its base versions as preconditions. When the backend refuses it, its documents are read, and
+/// each that has changed is resolved by its rule, perhaps by the application. The result replaces the batch and is sent with the new
+/// versions. Until then no later batch is sent.
 ///
 /// | event | none open | reading | pausing | asking | failed |
 /// |---|---|---|---|---|---|
-/// | a batch has to be compared | reading | reading anew | - | - | - |
+/// | a batch has to be compared | reading | reading again | - | - | - |
 /// | documents were read: rules decide | - | stored | - | - | - |
 /// | documents were read: the application decides | - | asking | - | - | - |
 /// | documents could not be read | - | pausing | - | - | - |
@@ -48,13 +48,13 @@ struct SettledConflict {
 /// | another client sends the outbox | - | none | none | parked | none |
 /// | the batch has left the outbox, or the user changes | - | none | none | none | none |
 ///
-/// A parked conflict keeps its questions open (``ParkedConflict``); it goes on when the same conflict is found again.
+/// A parked conflict keeps its questions open (``ParkedConflict``). It continues when the same conflict is found again.
 struct Conflicts {
   enum Action {
     case emit(SyncAction)
     /// An observer of the outbox may see a change.
     case outboxChanges
-    /// The conflict ends: this is to be stored, and the outbox goes on.
+    /// The conflict ends: the outcome must be stored, and the outbox goes on.
     case store(SettledConflict)
     /// Batches may be sent again.
     case sendOn
@@ -68,9 +68,9 @@ struct Conflicts {
   private(set) var open: OpenConflict?
   /// The one whose questions are open while another client has the lease.
   private var parked: ParkedConflict?
-  /// The batch that the backend has refused because of what it was made for.
+  /// The batch that the backend has refused because of its base versions.
   private var refused: (batchID: BatchID, error: StatusError)?
-  /// How often a batch was refused although the documents are those that it was made for.
+  /// The number of times that a batch was refused although its documents have their base versions.
   private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
   private var pauses: ExponentialBackoff
   private var lastID = 0
@@ -92,7 +92,7 @@ struct Conflicts {
   /// The conflict that the outbox waits for, as it is shown.
   var state: OutboxConflict? { (open ?? parked?.conflict)?.state }
 
-  /// True if the backend has refused the batch for what it was made for, and it was not compared since.
+  /// True if the backend has refused the batch because of its base versions, and it was not compared since.
   func isRefused(_ batchID: BatchID) -> Bool { refused?.batchID == batchID }
 
   func assertInvariants() {
@@ -145,7 +145,7 @@ struct Conflicts {
       open.mayBeCommitted = false
       return read(open, now: now)
     case .failure(let error) where [.permissionDenied, .invalidArgument].contains(error.code):
-      // These documents cannot be read, so the write cannot be sent with what it was made for.
+      // These documents cannot be read, so the write cannot be sent with its base versions.
       let refusal = isRefused(open.batch.batchID) ? refused?.error : nil
       return reject(open, refusal ?? error)
     case .failure(let error):
@@ -209,7 +209,7 @@ struct Conflicts {
 
   /// A batch was refused, and the documents do not say why.
   ///
-  /// - Returns: True if it is to be sent again: a document may have been another one for a moment. After some times the reason is another.
+  /// - Returns: True to send it again: a document may have been different for a moment. After some attempts the reason must be another.
   private mutating func mayRepeat(_ batchID: BatchID) -> Bool {
     if unexplained.batchID != batchID { unexplained = (batchID, 0) }
     unexplained.count += 1
@@ -223,7 +223,7 @@ struct Conflicts {
     endPause() ? [.outboxChanges, .sendOn] : []
   }
 
-  /// Lets documents be read anew that could not be read.
+  /// Lets documents whose read failed be read again.
   ///
   /// - Returns: False if none wait for that.
   @discardableResult mutating func endPause() -> Bool {
@@ -232,7 +232,7 @@ struct Conflicts {
     return true
   }
 
-  /// Lets a conflict be looked at anew that was not resolved.
+  /// Lets an unresolved conflict be looked at again.
   mutating func tryAgain() -> [Action] {
     switch open?.stage {
     case .pausing, .failed: open = nil
@@ -267,7 +267,7 @@ struct Conflicts {
     _ conflict: OpenConflict, _ key: DocumentKey, _ error: StatusError
   ) -> [Action] {
     let failure = StatusError(code: error.code, message: "The conflict at \"\(key)\" is not resolved: \(error.message)")
-    let message = "\(failure.message) Write \(conflict.batch.batchID) and those behind it wait."
+    let message = "\(failure.message) Write \(conflict.batch.batchID) and later writes wait."
     let cancelled = cancelQuestions()
     open = conflict
     open?.stage = .failed(failure)
@@ -288,14 +288,14 @@ struct Conflicts {
 
   /// Goes on with the questions that were asked before, if they are the same as those of a conflict that was found now.
   ///
-  /// - Returns: False if the application has to be asked.
+  /// - Returns: False if the application must be asked.
   private mutating func takeUpParked(for conflict: OpenConflict) -> (Bool, [Action]) {
     guard let parked else { return (false, []) }
     guard parked.isAbout(conflict) else { return (false, dropParked()) }
     self.parked = nil
     open = parked.conflict
-    // What was read now is stored with the answers: others may have written the document in between, and deleted it again. And writes behind
-    // this one may have been made or cancelled.
+    // The state that was read now is stored with the answers: others may have written the document in between, and deleted it again. And
+    // writes behind this one may have been made or cancelled.
     open?.remote = conflict.remote
     open?.bases = conflict.bases
     return (true, parked.answers.reduce([.outboxChanges]) { $0 + answered($1.id, $1.result) })

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Storing writes, and the reasons why some have to wait for that.
+/// Storing held writes, and the reasons why some keep waiting.
 extension HeldCalls {
   /// Stores writes of one user with one commit.
   ///

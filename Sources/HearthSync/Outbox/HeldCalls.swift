@@ -7,7 +7,8 @@ struct HeldWrite: Sendable {
   let owner: String?
   /// The number of damaged files that have refused it.
   fileprivate(set) var damagedFileCount = 0
-  /// What the file says of it; nil if that must be looked up before it is stored, because its commit, or only the sync after it, has failed.
+  /// The fate of the write in the file. Nil if it must be looked up before the write is stored, because its commit, or only the sync after
+  /// it, has failed.
   fileprivate(set) var fate: LocalStore.WriteFate? = .unknown
 
   /// A write that meets damage in file after file is refused: it may be the write itself that no file takes.
@@ -24,7 +25,7 @@ struct HeldListen: Sendable {
 /// The writes and listeners that wait in memory, because another process holds the file or because it is damaged and is about to be
 /// replaced.
 ///
-/// Writes are stored in order, as many of one user with one commit as are known to have met no damage:
+/// Writes are stored in order. One commit stores as many writes of one user as are known to have met no damage:
 ///
 /// | attempt | of a group | of one write |
 /// |---|---|---|
@@ -33,7 +34,7 @@ struct HeldListen: Sendable {
 /// | failed: the file is replaced | counted for each; all wait | counted; waits, or is given up at the limit |
 /// | failed for another reason | each of the group is tried alone | is given up |
 ///
-/// A write that met damage may be in the file all the same. Before it is stored again it is looked up (``identitiesToLookUp``).
+/// A write that met damage may be in the file nevertheless. So it is looked up before it is stored again (``identitiesToLookUp``).
 struct HeldCalls {
   /// The reason why held writes could not be stored.
   enum Failure {
@@ -70,7 +71,7 @@ struct HeldCalls {
     writes = []
   }
 
-  /// - Parameter writes: Those that an earlier engine has left.
+  /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
@@ -88,7 +89,7 @@ struct HeldCalls {
     }
   }
 
-  /// The writes that are to be stored next with one commit; empty if none wait.
+  /// The writes to store next with one commit; empty if none wait.
   var nextGroup: [HeldWrite] {
     guard let first = writes.first else { return [] }
     guard singleCount == 0 else { return [first] }
@@ -135,8 +136,8 @@ struct HeldCalls {
     Set(writes.lazy.filter { $0.fate == nil }.compactMap(\.write.identity))
   }
 
-  /// Takes what the file says of the writes that were to be looked up, and removes those that are there, or were sent from there by another
-  /// client.
+  /// Takes the fates of the writes that were looked up in the file, and removes the writes that are stored there, or were sent from there
+  /// by another client.
   ///
   /// - Returns: The writes that were removed, each with its fate.
   mutating func lookedUp(_ fates: [BatchIdentity: LocalStore.WriteFate]) -> [HeldWrite] {
@@ -153,7 +154,7 @@ struct HeldCalls {
 
   /// The writes could not be looked up in a file that is replaced.
   ///
-  /// - Returns: Those that are given up, because that was so in file after file.
+  /// - Returns: The writes that are given up because the look-up has failed in file after file.
   mutating func lookUpFailed() -> [WriteID] {
     for index in writes.indices where writes[index].fate == nil { writes[index].damagedFileCount += 1 }
     let isLost = { (held: HeldWrite) in held.fate == nil && held.damagedFileCount > HeldWrite.damagedFileLimit }

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Reading the outbox, and the marks without which nothing of it is sent.
+/// Reading the outbox, and storing the marks that sending requires.
 extension OutboxSender {
   /// The result of reading the outbox as far as there is room.
   struct Filling {
@@ -11,11 +11,11 @@ extension OutboxSender {
     var failure: (any Error)?
   }
 
-  /// A batch of the outbox, on its way to the backend.
+  /// A batch of the outbox that is about to be sent.
   private enum Guarded {
     /// It is sent with these preconditions.
     case ready(MutationBatch)
-    /// It waits for batches on their way that write the same documents: only their answers bring the versions that it is made for.
+    /// It waits for sent batches that write the same documents: only their answers bring its base versions.
     case waits
     /// Its documents have to be compared first.
     case conflicts(OpenConflict)
@@ -100,7 +100,7 @@ extension OutboxSender {
 
   /// Makes durable that a batch may be at the backend, if it is not known yet.
   ///
-  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it has to be read again.
+  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it must be read again.
   mutating func reserveSending(of batchID: BatchID, in localStore: LocalStore) throws -> Bool {
     if isReserved(batchID) { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)

@@ -1,29 +1,29 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Sends the outbox of one user: holds the batches on their way to the backend, in order, and the write stream. They are sent as soon as it
-/// is ready.
+/// Sends the outbox of one user. It holds the batches in flight, in order, and the write stream, and sends them as soon as the stream is
+/// ready.
 ///
-/// It is offered the batches that were just stored, or reads those that are next (``lastBatchID``) from the cache that it is handed; and it
-/// stores the marks without which nothing is sent.
+/// It is offered the batches that were just stored, or reads the next ones (``lastBatchID``) from the cache that it is passed. It also
+/// stores the marks that sending requires.
 ///
 /// | event | no stream | awaiting the handshake | ready |
 /// |---|---|---|---|
 /// | a batch is offered or added | waits | waits | sent, if a mark covers it |
-/// | another client has stored an answer | leaves | leaves | keeps its place, and is not sent again |
+/// | another client has stored an answer | leaves | leaves | keeps its position, and is not sent again |
 /// | the handshake is answered | - | all are sent | - |
-/// | an answer | late: to the first of a stream that was closed | - | the first leaves |
+/// | an answer | late: to the first batch of a closed stream | - | the first leaves |
 /// | the stream ends | - | all wait | the first is refused if the error is permanent; the others wait |
 /// | ``stop()`` | all leave | all leave | all leave; those that were sent may still be answered |
 ///
-/// A stream that is closed, because the network was switched off or has changed, or for another user, is given a moment for
-/// the answers to what was sent. The backend may have committed those batches. Without their answers they would be sent again,
-/// and a backend that does not know labels would commit them twice. The official client drops such answers (firebase-ios-sdk
-/// stream.cc, Close: the observer gets no more calls).
+/// A stream may be closed because the network was disabled or has changed, or for another user. Then there is a moment for the answers to
+/// sent batches. The backend may have committed those batches. Without their answers they would be sent again, and a backend that does not
+/// know labels would commit them twice. The official client drops such answers (firebase-ios-sdk stream.cc, Close: the observer gets no
+/// more calls).
 ///
-/// Until the stream has ended, its batches are neither in the pipeline nor may they be sent again, so nothing more of their
-/// owner's is sent: answers are matched to batches by their order alone. The transport ends such a stream within its patience,
-/// and always says so.
+/// Until the stream has ended, its batches are not in the pipeline, and must not be sent again. So no further batch of their owner is sent,
+/// because answers are matched to batches by their order alone. The transport ends such a stream within a time limit, and always reports
+/// the end.
 struct OutboxSender {
   /// A batch that the backend has answered.
   struct Answered {
@@ -46,14 +46,14 @@ struct OutboxSender {
     case partingEnded(unanswered: [MutationBatch])
   }
 
-  /// The answers that a stream that was closed in good order still owes.
+  /// The answers that an orderly closed stream still owes.
   private struct Parting {
     /// Never empty.
     var batches: [MutationBatch]
     let owner: String?
   }
 
-  /// The part that the write stream has in reaching the backend.
+  /// The state of the write stream, as part of the connection to the backend.
   struct Reach {
     /// True if a batch is on its way, or the stream is open.
     var isNeeded: Bool
@@ -156,7 +156,7 @@ struct OutboxSender {
   /// Puts a batch on its way that was just stored at the end of the outbox, without its being read back, if all before it are on theirs. One
   /// that no mark covers, or that needs preconditions, is read like others.
   ///
-  /// - Parameter canWrite: True if batches may be sent that were not sent before.
+  /// - Parameter canWrite: True if there may be new batches to send.
   mutating func offer(_ batch: MutationBatch, canWrite: Bool) -> [SyncAction] {
     guard !batch.keepsBases, !stream.isReady || mark.covers(batch.batchID) else {
       reachesEndOfOutbox = false
@@ -183,12 +183,12 @@ struct OutboxSender {
     reachesEndOfOutbox = true
   }
 
-  /// A batch was stored that is not in the pipeline.
+  /// A batch was stored, and is not in the pipeline.
   mutating func outboxHasGrown() {
     reachesEndOfOutbox = false
   }
 
-  /// Another client has stored the answer to a batch. It must not be sent any more, nor once more.
+  /// Another client has stored the answer to a batch. It must not be sent, nor resent.
   mutating func answeredElsewhere(_ batchID: BatchID) {
     if stream.readyID == nil {
       batches.removeAll { $0.batchID == batchID }

@@ -1,10 +1,10 @@
 internal import HearthCache
 internal import HearthModel
 
-/// How far the active user's outbox is, or may be, at the backend.
+/// The mark up to which the active user's outbox is, or may be, at the backend.
 ///
 /// Before a batch is sent for the first time, a mark is stored (`SentMarks`), so that any process, now or after a restart, knows which
-/// batches can still be taken back. The mark is set ahead of the batch, so that most batches need no transaction for it.
+/// batches can still be cancelled. The mark is set ahead of the batch, so that most batches need no transaction for it.
 struct SendingMark {
   /// Batches up to this one may be sent without another transaction; nil as long as this client has not reserved any.
   private var reserved: BatchID?

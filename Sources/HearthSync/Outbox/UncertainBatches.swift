@@ -4,7 +4,8 @@ internal import HearthModel
 /// The batches that were sent and not answered, so that the backend may have carried them out.
 struct UncertainBatches {
   private var unanswered: Set<BatchID> = []
-  /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
+  /// The last batch that a former process, or another client before this one had the connection, may have sent. Batches up to it are
+  /// uncertain until they are settled.
   private var inherited: BatchID = 0
   /// The batches that are not at the backend, unless an attempt since then was not answered.
   private var settled: Set<BatchID> = []

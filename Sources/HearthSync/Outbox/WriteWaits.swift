@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// The calls that wait for answers to writes.
 struct WriteWaits {
-  /// The calls that wait for the answer to one batch: the write itself, and those that asked for it later.
+  /// The calls that wait for the answer to one batch: the write itself, and later requests for its outcome.
   struct Wait: Sendable {
     /// Tells the batch from another one with the same number, in a file that has taken the place of the one it was stored in.
     var identity: BatchIdentity?
@@ -13,7 +13,7 @@ struct WriteWaits {
   private(set) var pendingBatches: [BatchID: Wait]
   /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
-  /// The calls that wait until the writes are stored that are held in memory (``HeldCalls``), and then for their answers.
+  /// The calls that wait until the writes held in memory (``HeldCalls``) are stored, and then for their answers.
   private var heldRequests: [RequestID] = []
 
   /// - Parameter pendingBatches: The calls that an earlier engine left.
@@ -73,7 +73,7 @@ struct WriteWaits {
 
   /// Completes the write whose batch was answered or lost, and nothing else.
   ///
-  /// - Parameter identity: That of the batch; nil if it is not known. A call that waits for another batch under this number, which was in a file that
+  /// - Parameter identity: The identity of the batch; nil if it is not known. A call that waits for another batch under this number, which was in a file that
   ///   has been replaced, goes on waiting until that is looked up.
   mutating func complete(_ batchID: BatchID, _ identity: BatchIdentity?, _ error: StatusError?) -> [SyncAction] {
     guard mayAwait(batchID, identity) else { return [] }

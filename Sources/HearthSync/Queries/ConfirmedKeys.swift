@@ -2,7 +2,8 @@ internal import HearthModel
 
 /// The documents that the backend had confirmed for each target up to the last snapshot.
 ///
-/// A value for the duration of one call. It must not be kept: a view whose keys are held elsewhere copies them when they change.
+/// A value for the duration of one call. It must not be kept, because a view whose keys are also held elsewhere copies them at every
+/// change.
 struct ConfirmedKeys {
   private let queries: QueryTable
   private let limbo: LimboResolutions

@@ -1,15 +1,15 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Reads that want an answer of the backend although a listener to the same query is open.
+/// Reads that need an answer of the backend although a listener to the same query is open.
 ///
 /// Each has a target of its own for the query, without a row in the cache, which continues from the state of the open one. All targets of a
-/// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new. Where the backend's count
-/// of documents for the read's target is not that of the open one in the same snapshot, the open one is asked for anew
-/// (`WatchChangeAggregator`): the read is answered when the view agrees again.
+/// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new. If the backend's
+/// counts of documents for the read's target and for the open one differ in the same snapshot, the open target is requested again
+/// (`WatchChangeAggregator`), and the read is answered when the view agrees again.
 ///
-/// At a secondary client, reads wait for a sign of life of the primary one instead, if that has been quiet: what it has said of the view holds
-/// only while it runs.
+/// At a secondary client, reads instead wait for a sign of life of the primary client if that has been silent, because its statements about
+/// the view are valid only while it runs.
 struct FreshReads {
   /// The reads that wait for a sign of life, in the order in which they were made.
   fileprivate var awaitingPrimary: [ListenerID] = []

@@ -1,21 +1,21 @@
 internal import HearthModel
 
-/// Finds out what became of documents whose state a query's result leaves open.
+/// Looks up documents whose state a query's result leaves open.
 ///
-/// A document is in limbo for a view when it is in the view although the backend, which has sent everything, did not
-/// send it. Each such document is looked up with a target of its own, once however many views need it, and at most so
-/// many at a time as the limit allows; the others wait in the order in which they were found.
+/// A document is in limbo for a view when it is in the view although the backend has sent the whole result without it. Each such document
+/// is looked up with a target of its own, once even if several views need it. A limit bounds the look-ups at a time; the other documents
+/// wait in the order in which they were found.
 ///
-/// One that exists as the view shows it stays in limbo for good. It takes no place: otherwise the documents behind it would wait permanently.
-/// As many of those as the limit allows keep their targets, so that views hear of changes. A new stream has to be asked for everything again,
-/// so the limit holds for all of them together then.
+/// A document that exists as the view shows it stays in limbo permanently. It does not count towards the limit of look-ups; otherwise the
+/// documents after it would wait permanently. Up to the limit, such documents keep their targets, so that views receive changes. A new
+/// stream must be asked for all targets again, so then the limit holds for all of them together.
 ///
 /// | document | a view needs it | the last view that needed it does not | backend refuses | new stream |
 /// |---|---|---|---|---|
-/// | unknown | waits, or is looked up if a place is free | - | - | - |
+/// | unknown | waits, or is looked up if the limit allows | - | - | - |
 /// | waiting | - | forgotten | - | - |
-/// | being looked up | - | target released, place given to the next | place given to the next | - |
-/// | found, with a target | - | target released | forgotten | being looked up, or waits if no place is free |
+/// | being looked up | - | target released, the next is looked up | the next is looked up | - |
+/// | found, with a target | - | target released | forgotten | being looked up, or waits if the limit is reached |
 /// | found, without | - | forgotten | - | waits |
 struct LimboResolutions {
   enum Action: Equatable {
@@ -58,9 +58,9 @@ struct LimboResolutions {
 
   func resolution(of target: TargetID) -> Resolution? { resolutions[target] }
 
-  /// A view changed its mind about which documents are in limbo.
+  /// The set of a view's limbo documents has changed.
   ///
-  /// - Parameter entered: In the order in which they are to be looked up.
+  /// - Parameter entered: The new ones, in the order of their look-ups.
   mutating func viewChanged(_ view: QueryID, entered: [DocumentKey], left: [DocumentKey]) -> [Action] {
     var actions: [Action] = []
     for key in entered {
@@ -79,7 +79,7 @@ struct LimboResolutions {
     return actions + fillPlaces()
   }
 
-  /// The documents of which the backend has said that they exist. Views show them as they were sent.
+  /// The documents that exist according to the backend. Views show them as they were sent.
   var foundKeys: Set<DocumentKey> {
     foundWithoutTarget.union(resolutions.values.lazy.filter(\.isFound).map(\.key))
   }
@@ -190,7 +190,7 @@ struct LimboResolutions {
   }
 }
 
-/// A queue in which each element stands at most once. Every operation takes constant time on average.
+/// A queue that contains each element at most once. Every operation takes constant time on average.
 private struct FIFOSet<Element: Hashable> {
   private var slots: [Element?] = []
   private var head = 0

@@ -1,12 +1,13 @@
 internal import HearthModel
 
-/// Reads that wait only because writes of the user, which the backend has not answered, may have left a gap in a full limit (``LimitGap``).
+/// Reads that wait only because unanswered writes of the user may have left a gap in a full limit (``LimitGap``).
 ///
-/// The outbox may not move for long, behind a conflict or at a backend that refuses for the time being, so each wait has a bound: that of a read
-/// whose backend does not answer. Then the read gets what the cache has.
+/// The outbox may be blocked for long, by a conflict or by a backend that is temporarily unavailable. So each wait has the same time limit
+/// as a read whose backend does not answer. After that the read gets the cache's result.
 ///
-/// The reads that wait are looked at after each event, as long as there may be some. The timer runs for the one that has waited longest. A read
-/// whose view waits for something else as well in between, such as a document in limbo, keeps the end of its time, however often that happens.
+/// Waiting reads are checked after each event, as long as there may be some. The timer runs for the read that has waited longest. If a
+/// read's view also waits for something else in between, such as a document in limbo, the read keeps its deadline, however often that
+/// happens.
 struct OwnWriteWaits {
   private let timeout: Duration
   /// The reads without an answer that have waited, with the ends of their times.

@@ -1,16 +1,16 @@
 internal import HearthModel
 
-/// Decides which of a view's snapshots one listener gets to see.
+/// Decides which snapshots of a view one listener receives.
 ///
 /// | state | snapshot of the view | online state changes |
 /// |---|---|---|
-/// | waiting, nothing seen | raised as the first one if it says enough, else kept | kept |
-/// | waiting, snapshot kept | raised as the first one if it says enough, else kept | the kept one is raised if it now says enough |
+/// | waiting, nothing seen | raised as the first one if it is sufficient, else kept | kept |
+/// | waiting, snapshot kept | raised as the first one if it is sufficient, else kept | the kept one is raised if it is now sufficient |
 /// | raised | raised if the listener asked for this kind of change | kept |
 ///
-/// A first snapshot "says enough" when the listener wants nothing but the cache; when it agrees with the backend, has documents or a complete
-/// result is remembered; or, if the listener prefers to wait for the backend, when the backend has answered for everything in it. While the
-/// listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
+/// A first snapshot is sufficient in these cases: the listener only uses the cache; the snapshot agrees with the backend, has documents, or
+/// a complete result is remembered; or, if the listener prefers to wait for the backend, the backend has answered for everything in it.
+/// While the listener waits for a fresh answer no snapshot is sufficient. While the client is offline every snapshot is sufficient.
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)
@@ -39,9 +39,9 @@ struct QueryListener {
 
   var listensToBackend: Bool { options.source == .default }
 
-  /// The view changed. Returns what the listener is to be shown, `nil` for nothing.
+  /// The view changed. Returns the snapshot for the listener; `nil` for none.
   ///
-  /// - Parameter isWatched: True if somebody asks the backend for the view.
+  /// - Parameter isWatched: True if the view is watched at the backend.
   mutating func viewChanged(_ viewSnapshot: ViewSnapshot, isWatched: Bool = true) -> ViewSnapshot? {
     if options.leavesOutAcknowledgements, !isWatched, viewSnapshot.onlyEndsPendingMarks { return nil }
     let snapshot =
@@ -94,14 +94,14 @@ struct QueryListener {
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {
     guard case .waiting(var kept?) = state, saysEnough(kept) else { return nil }
-    // The client is offline. What a pending write keeps from being the backend's result is from the cache then.
+    // The client is offline. A result that is not the backend's because of a pending write then counts as from the cache.
     if options.waitForSyncWhenOnline, !kept.isAnswered { kept.isFromCache = true }
     state = .raised(hadPendingWrites: kept.hasPendingWrites, wasFromCache: kept.isFromCache)
     return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
 
   private func saysEnough(_ snapshot: ViewSnapshot) -> Bool {
-    // What was confirmed before the client went offline is no answer; the view's next snapshot says that it is from the cache.
+    // A confirmation from before the client went offline is no answer; the view's next snapshot says that it is from the cache.
     if awaitsFreshAnswer, onlineState != .offline || !snapshot.isFromCache { return false }
     if onlineState == .offline { return true }
     if !listensToBackend { return true }

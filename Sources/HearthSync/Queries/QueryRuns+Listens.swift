@@ -3,8 +3,8 @@ internal import HearthModel
 
 /// Listens that wait for the first results of big queries, and the ends of queries in the background.
 ///
-/// While such a query runs there is no view: the listen's target is in use but not watched, and changes are noted. The end of the query is an
-/// event. In it the result is brought up to date with the notes, and the listen goes on as if the query had just been run.
+/// While such a query runs there is no view: the listen's target is in use but not watched, and changes are noted. The end of the query is
+/// an event. It applies the noted changes to the result, and the listen continues as if the query had just run.
 extension QueryRuns {
   /// A result in which documents may be missing is computed again in the background, until this many attempts have been made;
   /// then the query runs on the loop, where nothing can change in between.

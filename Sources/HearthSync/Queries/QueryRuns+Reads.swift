@@ -11,7 +11,7 @@ extension QueryRuns {
       // Before the query runs: its result must not be older than what is said of it. A limit is one of the query with all its orders;
       // without one, the query itself has every document that takes part.
       let knowledge = try knowledge(of: query.limit == nil ? query : aggregated)
-      // What is known of a result with a limit depends on its documents.
+      // Knowledge about a result with a limit depends on its documents.
       let computed = query.limit == nil ? aggregations : []
       if let big = makeBackgroundQuery(aggregated, computed, wantsConfirmedKeys: false, &actions) {
         return actions + [start(id, query, aggregations, big, as: .aggregate(aggregations, knowledge))]

@@ -29,20 +29,19 @@ private struct BackgroundRead {
   var isOutdated = false
 }
 
-/// Runs queries on the cache for one-time reads, and for the first results of listeners: big ones in the background, so that they keep
-/// nothing else waiting, the others on the loop.
+/// Runs queries on the cache for one-time reads, and for the first results of listeners. Big queries run in the background, so that nothing
+/// else waits for them; the others run on the loop.
 ///
-/// A query that runs in the background is in here from the moment when it is asked for until its end is known, or nothing has a use for it
-/// any more.
+/// A background query is listed here from its request until its end is known, or until nothing needs it.
 ///
 /// | event | a read | a listen |
 /// |---|---|---|
-/// | it is asked for, and the query is big | runs in the background | waits; its target is in use, and not watched |
-/// | it is asked for otherwise | is answered | goes on at once |
+/// | a request, the query is big | runs in the background | waits; its target is in use, and not watched |
+/// | a request, the query is not big | is answered | continues at once |
 /// | its documents change | - | are noted |
-/// | its query ends with a result | is answered | begins with the result and what was noted; a result in which documents may be missing is computed again |
+/// | its query ends with a result | is answered | begins with the result and the noted changes; a result that may lack documents is computed again |
 /// | its query fails | fails | fails |
-/// | its query fails after the process was suspended | is begun again | is computed again |
+/// | its query fails after the process was suspended | is started again | is computed again |
 /// | its last listener leaves, or its target is refused | - | is cancelled |
 struct QueryRuns {
   enum Action {
@@ -105,7 +104,7 @@ struct QueryRuns {
   ///
   /// - Parameters:
   ///   - query: The query of the request.
-  ///   - aggregations: Those of the request; empty for a read of documents.
+  ///   - aggregations: The aggregations of the request; empty for a read of documents.
   mutating func start(
     _ request: RequestID, _ query: Query, _ aggregations: [Aggregation], _ backgroundQuery: BackgroundQuery,
     as purpose: BackgroundQueryJob.Purpose
@@ -208,7 +207,7 @@ struct QueryRuns {
     return (Array(listens.keys) + reads.keys).sorted()
   }
 
-  // MARK: - Changes meanwhile
+  // MARK: - Changes during a run
 
   /// Takes note of documents whose local view has changed.
   mutating func note(_ changes: DocumentMap) {
@@ -232,12 +231,12 @@ struct QueryRuns {
     for id in reads.keys { reads[id]?.isOutdated = true }
   }
 
-  /// Takes note that other clients have made changes of which nothing is known.
+  /// Notes that other clients have made unknown changes.
   mutating func noteGap() {
     for id in listens.keys { listens[id]?.isOutdated = true }
   }
 
-  /// The targets that listeners wait for, and whether the backend is to be asked for them.
+  /// The targets that listeners wait for, with true for those to watch at the backend.
   var ownTargets: [TargetID: Bool] {
     listens.values.reduce(into: [:]) { targets, listen in
       let isWatched = listen.listeners.contains { $0.options.source == .default }

@@ -11,7 +11,7 @@ struct ActiveQuery {
   var wasAnswered = false
   /// In the order of registration.
   var listeners: [QueryListener] = []
-  /// The cache could not be read when the view needed it: its documents must be computed anew.
+  /// The cache could not be read when the view needed it: its documents must be computed again.
   var viewIsIncomplete = false
 
   var hasBackendListeners: Bool { listeners.contains(where: \.listensToBackend) }

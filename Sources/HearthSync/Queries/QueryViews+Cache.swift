@@ -124,7 +124,7 @@ extension QueryViews {
 
   // MARK: - Documents that are not shown as they are
 
-  /// Reads the documents that could not be read before; nil if there are none. The next change is to show them.
+  /// Reads the documents that could not be read before; nil if there are none. The next change shows them.
   mutating func takeUnread(from localStore: LocalStore) throws -> DocumentMap? {
     guard !unreadKeys.isEmpty else { return nil }
     let documents = try localStore.state(of: [], on: [], showing: unreadKeys).documents
@@ -132,8 +132,7 @@ extension QueryViews {
     return documents
   }
 
-  /// Reads the documents that have left a result without a message; nil if there are none. The next change is to show them as
-  /// they are.
+  /// Reads the documents that have left a result without a message; nil if there are none. The next change shows them as they are.
   ///
   /// The primary client looks such documents up, but not one that its own view has never held back: it sees each answer by itself,
   /// where this client may read several at once.

@@ -1,17 +1,17 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The views that one client keeps for the others of its cache, and the change of roles.
+/// The views that one client keeps for the other clients of its cache, and the change of roles.
 extension QueryViews {
   /// The targets that have views.
   var targets: Set<TargetID> { Set(queries.ids.compactMap { queries[$0]?.targetID }) }
 
-  /// The targets that have views and are to be asked for.
+  /// The targets that have views and must be watched.
   var watchedTargets: Set<TargetID> {
     targets.filter(isWanted)
   }
 
-  /// The targets that have listeners here, and whether the backend is to be asked for them.
+  /// The targets that have listeners here, with true for those to watch at the backend.
   var ownTargets: [TargetID: Bool] {
     queries.ids.reduce(into: [:]) { targets, id in
       guard let query = queries[id], !query.listeners.isEmpty else { return }
@@ -116,7 +116,7 @@ extension QueryViews {
   ///
   /// - Returns: The targets whose views went.
   mutating func stopResolvingLimbo() -> [TargetID] {
-    // Also those that only other clients want: the next holder keeps them, and says when they are in step no more.
+    // Includes targets that only other clients want: the next holder keeps them, and reports when they are no longer in sync.
     let wanted = watchedTargets
     resolvesLimbo = false
     limbo.removeAll()
@@ -125,7 +125,7 @@ extension QueryViews {
       if queries[id]?.listeners.isEmpty == true { queries.remove(id) }
     }
     foreignTargets = [:]
-    // What views wait for is read anew with everything else.
+    // The documents that views wait for are read again with everything else.
     for target in targets { _ = setWatcher(wanted.contains(target) ? .otherClient : .nobody, of: target) }
     return gone
   }

@@ -3,7 +3,8 @@ internal import HearthModel
 
 /// Documents about which client and backend disagree.
 extension QueryViews {
-  /// A watch stream is about to be asked for all targets. What a former one has said of documents that were looked up may be over.
+  /// A watch stream is about to be asked for all targets. The answers of a former stream about documents that were looked up may no longer
+  /// be true.
   mutating func streamBegins() -> [Action] {
     let actions = Self.lookups(limbo.streamBegins())
     let disputed = queries.ids.filter { queries[$0]?.view.hasDisputes == true }
@@ -38,12 +39,12 @@ extension QueryViews {
     ownWriteWaits.noteGap()
   }
 
-  /// Finds out which documents in limbo are in dispute, and where writes of the user have left a gap in a full limit, and brings the round of
-  /// snapshots in line with that.
+  /// Finds the limbo documents that are in dispute, and the gaps that writes of the user have left in a full limit, and updates the round
+  /// of snapshots accordingly.
   ///
   /// - Parameters:
-  ///   - undecided: The views that have changed, and of which it is still to be found out whether they are answered.
-  ///   - answered: Gets the views that are not in the round and are answered now, or are no longer.
+  ///   - undecided: The views that have changed. It is still unknown whether they are answered.
+  ///   - answered: Receives the views outside the round that are answered now, or no longer.
   ///   - localDocuments: Reads the documents that may have left a gap.
   mutating func decide(
     _ undecided: [QueryID], in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The clients that hear from the backend about each target.
+/// The clients that receive each target from the backend.
 extension QueryViews {
   /// True if a listener wants the backend to be asked for the target.
   func isWanted(_ target: TargetID) -> Bool {
@@ -28,8 +28,8 @@ extension QueryViews {
     return waiting.isEmpty ? actions : actions + [.reread(waiting)]
   }
 
-  /// The holder of the lease says of targets that they are open: it may not watch them any more for the others that wanted them. What listeners
-  /// to the cache are left here wait for nothing, as from their beginning.
+  /// The holder of the lease says of targets that they are open: it may not watch them any more for the others that wanted them. The
+  /// remaining listeners here are to the cache, and wait for nothing, as from their beginning.
   mutating func leaveToNobody(_ states: [TargetID: TargetAgreement]) -> [Action] {
     guard !resolvesLimbo else { return [] }
     return states.sorted { $0.key < $1.key }.flatMap { target, agreement -> [Action] in

@@ -4,17 +4,17 @@ internal import HearthPlan
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It reads the cache that it is handed, and writes what its views show, and that a target is taken into use for another client. The engine says
-/// what has changed and carries out the actions that each method returns, in order.
+/// It reads the cache that it is passed. It writes what its views show, and the use of a target for another client. The engine reports
+/// changes and carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `queries`: a query's entry | ``activate(_:on:with:agreement:isWatched:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
-/// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
-/// | `ownWriteWaits` | what finds out whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
-/// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
+/// | `limbo` | every method that changes a view, ``limboRejected(_:)`` |
+/// | `ownWriteWaits` | the check whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
+/// | `freshReads` | ``readFreshly(_:_:)``, and every method that ends a read |
 /// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
 struct QueryViews {
@@ -52,9 +52,9 @@ struct QueryViews {
   var resolvesLimbo: Bool
   /// True if another client has another user, so that what a view shows is compared with the keys of its target.
   var hasOtherUsers: Bool
-  /// The changes that are to be stored.
+  /// The changes to store.
   var reports = ViewReports()
-  /// The documents that views are to show as the cache has them, and that are not read yet.
+  /// The documents that views will show as the cache has them, and that are not read yet.
   private(set) var unreadKeys: Set<DocumentKey> = []
   /// The listeners that are notified when all views are in sync after a change, in the order of registration.
   private var inSyncListeners: [ListenerID] = []
@@ -86,7 +86,7 @@ struct QueryViews {
   /// The documents that wait to be looked up, in order.
   var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
 
-  /// True if a view may have to run its query on the cache once more when documents change.
+  /// True if a view may have to run its query on the cache again when documents change.
   var mayReadCache: Bool {
     queries.ids.contains { id in queries[id].map { $0.query.limit != nil || $0.viewIsIncomplete } ?? false }
   }
@@ -139,7 +139,7 @@ struct QueryViews {
   ///
   /// - Parameters:
   ///   - first: The result of running the query.
-  ///   - agreement: How far another client knows that the result agrees with the backend.
+  ///   - agreement: The agreement of the result with the backend, as another client knows it.
   ///   - isWatched: True if the view is for a listener to the backend, of this client or another one.
   mutating func activate(
     _ query: Query, on target: TargetData, with first: InitialViewState, agreement: TargetAgreement = .open,
@@ -182,7 +182,7 @@ struct QueryViews {
     queries.add(listener, to: queryID)
     if queries[queryID]?.view.awaitsOnlyOwnWrites == true { ownWriteWaits.noteGap() }
     if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
-    // What was found out for the new one may be what others wait for.
+    // The new listener may have brought an answer that others wait for.
     let hasChanged = queries[queryID].map { $0.view.isAnswered != $0.wasAnswered } ?? false
     return hasChanged ? actions + raiseAnswers(of: [queryID]) : actions
   }
@@ -226,7 +226,7 @@ struct QueryViews {
     return actions
   }
 
-  /// The backend refuses a read that was made although its query has a listener: only the read fails.
+  /// The backend refuses a read whose query has a listener: only the read fails.
   mutating func rejectRead(of listener: ListenerID, _ error: StatusError) -> [Action] {
     unlisten(listener) + [.emit(.raiseError(listener, error))]
   }
@@ -309,7 +309,7 @@ extension QueryViews {
     queries.ids.reduce(into: []) { $0.formUnion(queries[$1]?.view.keysHeldBack(at: version) ?? []) }
   }
 
-  /// Notes documents that are to be shown as the cache has them.
+  /// Notes documents that views must show as the cache has them.
   mutating func noteUnread(_ keys: Set<DocumentKey>) {
     unreadKeys.formUnion(keys)
   }

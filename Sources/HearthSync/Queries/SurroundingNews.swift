@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The changes of other clients that belong to what is shown.
+/// The changes of other clients that belong to the shown state.
 struct SurroundingNews {
   /// Gathered when the changes were stored.
   var before: News

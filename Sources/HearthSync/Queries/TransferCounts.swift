@@ -1,10 +1,10 @@
 internal import HearthModel
 
-/// The numbers of documents that have come for the listeners that want to know.
+/// The numbers of received documents, for listeners that ask for them.
 ///
 /// At a client without streams nothing is sent, and nothing is counted.
 struct TransferCounts {
-  /// A listener, as far as documents can come for it.
+  /// The state of a listener for the counting of documents.
   enum Listener {
     /// It has a view; nil without a target.
     case listens(to: TargetID?)
@@ -19,7 +19,7 @@ struct TransferCounts {
     var count = 0
     var reportedCount = 0
 
-    /// - Returns: True if the count is to be reported.
+    /// - Returns: True if the count must be reported.
     mutating func note(_ message: WatchResponse, _ target: TargetID?) -> Bool {
       switch message {
       case .documentChange(let change):

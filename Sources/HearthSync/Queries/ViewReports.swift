@@ -1,6 +1,6 @@
 internal import HearthCache
 
-/// The changes that views report while they are refreshed. They are stored once, after all of them.
+/// The changes that views report while they are refreshed. They are stored once, after all views.
 struct ViewReports {
   /// Nil while no view changes.
   private var changes: [LocalViewChanges]?
@@ -16,7 +16,7 @@ struct ViewReports {
     changes?.append(contentsOf: more)
   }
 
-  /// All views have changed. Returns what is to be stored.
+  /// Called when all views have changed. Returns the changes to store.
   mutating func end() -> [LocalViewChanges] {
     defer { changes = nil }
     return changes ?? []

@@ -3,11 +3,11 @@ internal import HearthModel
 
 /// The results of queries after each of several writes that were stored together, in a cache that holds all of them.
 ///
-/// Views show such writes one after the other. One that a limit cut off has to run its query again, and must not get the state that a
-/// later write has made.
+/// Views show such writes one after the other. A view that is cut off by a limit must run its query again, and must not get the state of a
+/// later write.
 ///
-/// Equation: the result after some of the writes = the result among the documents that no write of the group changes, with those that the
-/// group changes as they are after these writes, cut to the limit. The first part is the same for all of them, so each query runs once.
+/// Equation: the result after some of the writes = (the matching documents that no write of the group changes + the documents that the
+/// group changes, in their state after these writes), cut to the limit. The first part is the same for all writes, so each query runs once.
 struct WriteGroup {
   /// The documents that the group changes, as the local view has them after the writes that are shown.
   private var documents: DocumentMap

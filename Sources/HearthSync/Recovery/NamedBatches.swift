@@ -1,8 +1,8 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The identities of batches that calls name by their numbers, at the end of an engine whose cache is opened anew. There a number may be that of
-/// another batch.
+/// The identities of batches that calls name by number, taken at the end of an engine whose cache is reopened. In the reopened cache a
+/// number may belong to another batch.
 package struct NamedBatches {
   private let outbox: CacheOutbox
   private let user: String?

@@ -12,10 +12,10 @@ enum RetryableOperation: Equatable {
   /// Takes the batches that cannot be read out of the queues.
   case setAsideUnreadableBatches
   case changeUser(String?)
-  /// Computes the views anew that could not read the cache when they needed it.
+  /// Recomputes the views that could not read the cache when they needed it.
   case refreshViews
-  /// Looks up the batches that calls wait for, after the cache was opened anew. Carries the reason for which those that are gone count as lost;
-  /// nil if another client may have had their answers.
+  /// Looks up the batches that calls wait for, after the cache was reopened. Carries the reason why missing batches count as lost; nil if
+  /// another client may have had their answers.
   case lookUpBatches(String?)
   /// Stores the writes that another process has kept waiting.
   case storeWrites
@@ -115,24 +115,24 @@ enum RetryableOperation: Equatable {
   }
 }
 
-/// The storage operations that have to be repeated, first in, first out, except that changes of the user come first.
+/// The storage operations to retry, first in, first out, except that changes of the user come first.
 ///
 /// | event | list empty | list not empty |
 /// |---|---|---|
 /// | append | attempt due | attempt due (of the first) |
 /// | append a change of the user | attempt due | in front of all but earlier changes; attempt due (of the first) |
-/// | append a probe that the last one proved useless | timer | timer |
-/// | append what has just waited for another process in vain | timer | its timer goes on |
+/// | append a probe, when the last probe was useless | timer | timer |
+/// | append an operation that has just waited for another process in vain | timer | its timer goes on |
 /// | attempt succeeded | - | first removed; timer if others remain |
-/// | attempt failed | - | its kind goes behind the others; timer |
-/// | lease lost | - | without what needs it; an attempt that this has ended starts no timer |
+/// | attempt failed | - | its kind moves to the end; timer |
+/// | lease lost | - | operations that need it are removed; an attempt that ends because of it starts no timer |
 /// | end of the attempts of an event | - | timer, unless it runs |
 /// | timer | - | attempt due |
 ///
-/// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
-/// little: until something has been stored again, the next one waits for the timer, and ever longer. Otherwise a cache
-/// that can be read but not written would make the client ask the backend for the same data again and again without a
-/// pause. An operation that has waited for another process's lock would wait once more in the same event.
+/// Due attempts are made at the end of the event that caused them. A probe only reads, so its success proves little. Until something has
+/// been stored again, the next probe waits for the timer, with growing pauses. Otherwise a cache that can be read but not written would
+/// make the client request the same data from the backend repeatedly without a pause. An operation that has waited for another process's
+/// lock would wait a second time in the same event.
 struct RetryQueue {
   private var operations: [RetryableOperation] = []
   private var attemptsDue = 0
@@ -195,10 +195,10 @@ struct RetryQueue {
     return []
   }
 
-  /// True if an operation is to be tried now.
+  /// True if an attempt is due.
   var isDue: Bool { attemptsDue > 0 }
 
-  /// Takes the attempts that are due: how many times the first operation is to be tried now.
+  /// Takes the attempts that are due: the number of times to try the first operation now.
   mutating func takeDueAttempts() -> Int {
     defer { attemptsDue = 0 }
     return attemptsDue

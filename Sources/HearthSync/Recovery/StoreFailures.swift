@@ -12,7 +12,7 @@ extension LocalStore {
     !CacheError.isLeaseLost(error) && !isHeldByOther(error)
   }
 
-  /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
+  /// True if damage was found in the cache and its owner is about to reopen it: whatever fails now can succeed in the cache after that.
   /// The next engine gets what is held. Or the client is about to end, and reports what is held as not saved.
   var isBeingReplaced: Bool { reopening != nil || ending != nil }
 }

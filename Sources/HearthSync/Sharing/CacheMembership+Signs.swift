@@ -1,8 +1,8 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Notices between the clients of a cache that say nothing of documents: signs of life, which ``PrimaryWatch`` waits for at a secondary client,
-/// and the call for an attempt.
+/// Notices between the clients of a cache that do not concern documents: signs of life, which ``PrimaryWatch`` awaits at a secondary
+/// client, and the request for an attempt to connect.
 extension CacheMembership {
   /// Asks the client that has the streams for a sign of life.
   mutating func ask(in localStore: LocalStore) -> [Action] {

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Notices to other clients that are about targets.
+/// Notices to other clients about targets.
 extension CacheMembership {
   /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token, and stale ones
   /// are safe. That other clients need not watch it any more is stored later if it fails.
@@ -25,7 +25,7 @@ extension CacheMembership {
       try localStore.publishRejection(of: target, error)
       return []
     } catch {
-      // The backend is asked for it once more, and then they hear of it.
+      // The backend is asked for the target again, and then they are notified.
       let message = "Other clients cannot be told that the backend has refused target \(target): \(error)"
       return [.emit(.log(.warning, message)), .retry(.followOthers, isDue: true)]
     }

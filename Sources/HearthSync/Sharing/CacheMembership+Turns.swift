@@ -22,7 +22,7 @@ extension CacheMembership {
 
   /// Ends the turn of this client if another one has a use for the lease and the turn has lasted long enough.
   ///
-  /// - Returns: True if another client is to have the lease.
+  /// - Returns: True if another client gets the lease.
   mutating func endTurn(_ state: TurnState, in localStore: LocalStore) -> (isLeft: Bool, actions: [Action]) {
     guard isPrimary, !localStore.leaseIsLost else { return (false, []) }
     do {
@@ -37,12 +37,12 @@ extension CacheMembership {
       guard !state.awaitsAnswers else { return (false, []) }
       try localStore.leaveLease(to: heir, isFutile: ending.isCutOff || state.waitsForApplication)
     } catch {
-      var actions = [Action.emit(.log(.debug, "The lease could not be left to another client: \(error)"))]
+      var actions = [Action.emit(.log(.debug, "The lease could not be passed to another client: \(error)"))]
       if localStore.isHeldByOther(error) { actions.append(.retry(.storeRole, isDue: false)) }
       guard CacheError.isLeaseLost(error) else { return (false, actions) }
       return (true, actions + [.loseLease])
     }
-    return (true, [.loseLease, .emit(.log(.debug, "The lease is left to another client."))])
+    return (true, [.loseLease, .emit(.log(.debug, "The lease is passed to another client."))])
   }
 
   /// Follows whether this client, which holds the lease, reaches the backend.

@@ -1,18 +1,18 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The part of one client in its cache, which it may share with others.
+/// The role of one client in its cache, which it may share with others.
 ///
 /// | event | secondary | primary |
 /// |---|---|---|
-/// | the lease was taken, and the views are those of all clients | primary; the watch of the primary client ends | - |
+/// | the lease was taken, and the views cover all clients | primary; the watch of the primary client ends | - |
 /// | the lease is lost or left | - | secondary |
-/// | the lease is left to another client | waits for that one to take it | - |
+/// | the lease is passed to another client | waits until that client takes it | - |
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
 ///
-/// It writes the notices to other clients and leaves the lease, in the cache that it is handed. What follows from that for the streams is an
-/// action.
+/// It writes the notices to other clients and leaves the lease, in the cache that it is passed. The consequences for the streams are
+/// actions.
 struct CacheMembership {
   enum Action: Equatable {
     case emit(SyncAction)
@@ -22,7 +22,7 @@ struct CacheMembership {
     case countAsOffline
     /// It lives: its online state is that of this client again.
     case showSharedState
-    /// Another client has the lease, or is to have it.
+    /// Another client has the lease, or gets it.
     case loseLease
     /// The turn goes on: batches may be sent again.
     case sendOn
@@ -30,11 +30,11 @@ struct CacheMembership {
     case retry(RetryableOperation, isDue: Bool)
   }
 
-  /// Something that a client has not told the others because another process has held the file.
+  /// A notice that a client owes the others because another process has held the file.
   enum OwedNotice: CaseIterable {
-    /// That its turns in vain do not count any more.
+    /// Says that unsuccessful turns do not count any more.
     case forgottenTurns
-    /// That the primary client is to end its pauses, by a secondary one.
+    /// Asks the primary client to end its pauses. By a secondary client.
     case retry
     /// A sign of life, of the primary client.
     case sign
@@ -182,7 +182,7 @@ struct CacheMembership {
       states(), online, store: { try localStore.publish($0) }, storeOnline: { try localStore.publish($0) })
   }
 
-  /// Notifies the other clients at the end of an event: see ``publish(_:_:in:)``. What fails is repeated.
+  /// Notifies the other clients at the end of an event: see ``publish(_:_:in:)``. A notification that fails is repeated.
   mutating func publishSoon(
     _ states: @autoclosure () -> [TargetID: TargetAgreement], _ online: OnlineState, in localStore: LocalStore
   ) -> [Action] {
@@ -190,7 +190,7 @@ struct CacheMembership {
       try publish(states(), online, in: localStore)
       return []
     } catch {
-      let log = Action.emit(.log(.debug, "The state of the client cannot be told to the others: \(error)"))
+      let log = Action.emit(.log(.debug, "The state of the client cannot be reported to the others: \(error)"))
       if CacheError.isLeaseLost(error) { return [log, .loseLease] }
       return [log, .retry(.publish, isDue: !localStore.isHeldByOther(error))]
     }

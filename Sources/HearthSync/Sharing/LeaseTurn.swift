@@ -1,26 +1,25 @@
 internal import HearthCache
 
-/// The time for which one client holds the lease while others have a use for it.
+/// The period in which one client holds the lease while others need it.
 ///
-/// No client sends another user's outbox, because it has no token for that. So while the outbox of another user waits, the holder of
-/// the lease leaves it to a client of that user after a while: with nothing on its way, so that no batch is sent twice.
+/// No client sends another user's outbox, because it has no token for that. So while the outbox of another user waits, the holder of the
+/// lease passes it to a client of that user after a while. At that moment no batch is in flight, so none is sent twice.
 ///
-/// Processes differ in what they can reach: one may have no network, no certificates, no valid token. A holder whose attempts have failed for
-/// `offlineLeaseTurn` leaves the lease to any other client that wants the network, also if nothing waits for the backend at that moment: reads
-/// that are made once are answered as offline, and gone. One failure alone says nothing of the time after it, in which nothing may have been
-/// asked. While nobody can connect, the lease goes round in such turns.
-/// One that has a connection keeps it; a client that had its turn in vain gets another one rarely (`futileTurnPause`), or as soon as
-/// something changes that may help it.
+/// Processes differ in what they can reach: one may lack a network, certificates or a valid token. A holder whose attempts have failed for
+/// `offlineLeaseTurn` passes the lease to any other client with its network enabled. It does so even if no operation waits for the backend
+/// at that moment, because one-time reads are answered as offline and leave no trace. A single failure says nothing about the time after
+/// it, in which no request may have been made. While no client can connect, the lease rotates in such turns. A client with a connection
+/// keeps it. A client that had its turn in vain gets another one rarely (`futileTurnPause`), or as soon as something changes that may help
+/// it.
 ///
-/// | event | goes on | is ending |
+/// | event | running | ending |
 /// |---|---|---|
-/// | the turn has lasted, an heir is found | is ending | - |
-/// | the turn has lasted, there is no heir | - | goes on |
+/// | the turn has lasted, an heir is found | ending | - |
+/// | the turn has lasted, there is no heir | - | running |
 /// | the backend is out of reach | outage begins, or lasts | the same |
 /// | the backend is reached | outage ends | the same |
 struct LeaseTurn {
-  /// The time in which the backend was out of reach whenever something waited for it, as far as it is known: what has failed last may succeed
-  /// by now.
+  /// The known period in which every attempt to reach the backend has failed. The next attempt may succeed.
   private struct Outage {
     /// Monotonic times of the first failure and of the last one.
     var began: Duration
@@ -52,7 +51,7 @@ struct LeaseTurn {
     outage = Outage(began: outage?.began ?? now, lastFailure: now)
   }
 
-  /// True if the turn began with an outage: whoever had the lease before could not have reached the backend either.
+  /// True if the turn began with an outage: the former holder of the lease could not have reached the backend either.
   var beganOutOfReach: Bool { !hasConnected && outage != nil }
 
   mutating func backendIsReached() {
@@ -80,7 +79,7 @@ struct LeaseTurn {
   /// - Parameters:
   ///   - isOffline: True if the client counts as offline.
   ///   - hasOthers: True if the cache has other clients.
-  /// - Returns: What an heir is chosen by; nil if the turn goes on.
+  /// - Returns: The state by which an heir is chosen; nil if the turn goes on.
   func mayEnd(
     at now: Duration, isOffline: Bool, hasOthers: Bool, _ configuration: SyncConfiguration
   ) -> LocalStore.LeaseTurnState? {
@@ -94,7 +93,7 @@ struct LeaseTurn {
       futileTurnPause: configuration.futileTurnPause)
   }
 
-  /// Another client is to have the lease: nothing more is sent.
+  /// Another client gets the lease: nothing more is sent.
   mutating func end() {
     isEnding = true
   }

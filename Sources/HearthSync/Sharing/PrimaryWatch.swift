@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The knowledge of a secondary client about the life of the primary one, while its views wait for that.
+/// The knowledge of a secondary client whether the primary client is alive, while its views wait for it.
 ///
 /// | event | idle | waiting | heard | asked | silent |
 /// |---|---|---|---|---|---|
@@ -8,19 +8,19 @@ internal import HearthModel
 /// | a read waits for a sign of life | asked; waiting if that fails | asked; waiting if that fails | - | - | - |
 /// | no view waits | - | idle | idle | idle | - |
 /// | the primary client has written something | - | heard | - | heard | idle |
-/// | the same, but it may be old, and a read waits | asked | asked | asked | asked | asked |
+/// | the same, but the notice may be old, and a read waits | asked | asked | asked | asked | asked |
 /// | the timer fires | - | asked; idle if that fails | idle | silent | - |
 /// | the client becomes the primary one | - | idle | idle | idle | idle |
 ///
-/// The timer `onlineStateTimeout` starts with `waiting` and with `asked`. Where asking fails, the watch is idle until the end of the event, which
-/// finds a view that waits.
+/// The timer `onlineStateTimeout` starts with `waiting` and with `asked`. If asking fails, the watch is idle until the end of the event,
+/// which finds a view that waits.
 ///
 /// A primary client that is stopped keeps the lease and writes nothing. Calls at a secondary client must not wait for it permanently.
 /// So a secondary client counts as offline after it has heard nothing for `onlineStateTimeout`, has asked for a sign of life, and has
 /// heard nothing for that time again.
 ///
-/// What the primary client has published holds only while it runs. A listener takes it as it is; a read that is made once, if nothing was heard
-/// for that long, waits for a sign of life before, so that it is not answered with an old state as with the backend's.
+/// The states that the primary client has published are valid only while it runs. A listener accepts them unchanged. A one-time read first
+/// waits for a sign of life if there was none for that time, so that an old state is not returned as the backend's.
 struct PrimaryWatch {
   private enum State {
     /// Nothing is expected.
@@ -73,7 +73,7 @@ struct PrimaryWatch {
     return state == .idle ? start(.waiting) : []
   }
 
-  /// A read that has raised nothing yet waits for a sign of life.
+  /// A read without a snapshot so far waits for a sign of life.
   mutating func readWaits() -> [CacheMembership.Action] {
     switch state {
     case .idle, .waiting: [.ask]
@@ -93,7 +93,7 @@ struct PrimaryWatch {
 
   /// A notice of the primary client was found.
   ///
-  /// - Parameter readWaits: True if a read waits for a sign of life. If the notice may be old, that is asked for anew.
+  /// - Parameter readWaits: True if a read waits for a sign of life. If the notice may be old, that is requested again.
   mutating func primaryHasWritten(at now: Duration, readWaits: Bool) -> [CacheMembership.Action] {
     let question: [CacheMembership.Action] = readWaits && !isRecent(at: now) ? [.ask] : []
     switch state {

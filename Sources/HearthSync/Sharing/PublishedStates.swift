@@ -1,19 +1,19 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The states that the primary client has published for the others: how far each target agrees with the backend, and the online state.
+/// The states that the primary client has published for the others: the agreement of each target with the backend, and the online state.
 ///
 /// | event | a target's agreement | inherited |
 /// |---|---|---|
-/// | the role is taken over | as in the file | all that are watched |
-/// | a snapshot of the backend names the target | - | not any more |
-/// | a snapshot leaves the target open | unknown | not any more |
-/// | the target is not watched any more | - | not any more |
+/// | the role is taken over | as in the file | all watched targets |
+/// | a snapshot of the backend names the target | - | no longer |
+/// | a snapshot leaves the target open | unknown | no longer |
+/// | the target is no longer watched | - | no longer |
 /// | the client is offline | - | none |
 /// | the states are published | as published | - |
 ///
-/// The state of an inherited target was published by the former holder of the lease, and the backend has said nothing since: an open view does
-/// not take it back.
+/// The state of an inherited target was published by the former holder of the lease, and the backend has sent nothing since: an open view
+/// does not revoke it.
 struct PublishedStates {
   private var agreements: [TargetID: TargetAgreement]
   private var inherited: Set<TargetID>
@@ -44,7 +44,7 @@ struct PublishedStates {
   /// The target is not watched any more: of its agreement nobody hears.
   mutating func watchEnds(of target: TargetID) { inherited.remove(target) }
 
-  /// Nothing is published any more: no other client is left that could read it.
+  /// Nothing is published any more, because no other client is left to read it.
   mutating func removeAll() {
     self = PublishedStates()
   }
@@ -67,7 +67,7 @@ struct PublishedStates {
   ///   - online: The online state of this client.
   ///   - store: Stores changed agreements; called first.
   ///   - storeOnline: Stores the online state if it has changed.
-  /// - Throws: The error of a closure. What it was to store is published the next time.
+  /// - Throws: The error of a closure. The states that it did not store are published the next time.
   mutating func publish(
     _ states: [TargetID: TargetAgreement], _ online: OnlineState,
     store: ([TargetID: TargetAgreement]) throws -> Void, storeOnline: (OnlineState) throws -> Void

@@ -1,20 +1,20 @@
 internal import HearthModel
 
-/// Decides whether the client is online from what happens to the watch stream.
+/// Decides from the events of the watch stream whether the client is online.
 ///
 /// | state | stream starts | request | answer arrives | stream fails | 10 s pass | last target removed | set |
 /// |---|---|---|---|---|---|---|---|
 /// | undecided, timer off | timer on | timer on | online | offline | - | - | as told |
 /// | undecided, timer on | - | - | online | offline | offline | timer off | as told |
 /// | online, timer off | timer on, unknown | timer on | - | undecided | - | - | as told |
-/// | online, timer on | timer on, unknown | timer anew | heard | undecided | see below | - | as told |
+/// | online, timer on | timer on, unknown | timer restarted | heard | undecided | see below | - | as told |
 /// | offline after a failure | - | - | online | - | - | - | as told |
 ///
 /// One failure is enough for offline. After it no further timer is started until an answer arrives or the state is set
 /// from outside (firebase-ios-sdk online_state_tracker.cc, HandleWatchStreamStart).
 ///
-/// A connection may be dead without a sign. So a request on an open stream starts the timer as well: 10 s without any
-/// message mean offline; otherwise the timer starts anew as long as some target waits for its result.
+/// A connection may be dead without a sign. So a request on an open stream starts the timer as well: 10 s without any message mean offline;
+/// otherwise the timer restarts as long as some target waits for its result.
 struct OnlineStateMachine {
   enum Action: Equatable {
     case startTimer

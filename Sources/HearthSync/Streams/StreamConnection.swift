@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// The life of one stream to the backend, over all its attempts: opening, use, idling, failing, pausing.
+/// The life of one stream to the backend, across all its attempts: opening, use, idling, failing, pausing.
 ///
 /// | state | start | opened | closed by backend | stop | idle timer | back-off timer |
 /// |---|---|---|---|---|---|---|
@@ -10,12 +10,12 @@ internal import HearthModel
 /// | opening | illegal | open | failed | idle | - | - |
 /// | open | illegal | - | failed | idle | idle | - |
 ///
-/// "-": ignored. The transport and the timers post their events from other threads, so these may come late, when the engine has
-/// given up the stream or cancelled the timer: they are ignored in every state, as are those that name another stream than the
-/// current one. "illegal": an error of the owner; an assertion in debug builds, ignored in others. A request, a session and proof
-/// that the backend works belong to an open stream, and are illegal in all other states.
+/// "-": ignored. The transport and the timers post their events from other threads. An event may come late, after the engine has given up
+/// the stream or cancelled the timer. Such events are ignored in every state, and so are events of another stream than the current one.
+/// "illegal": an error of the owner; an assertion in debug builds, ignored in others. A request, a session and proof that the backend works
+/// belong to an open stream, and are illegal in all other states.
 ///
-/// `Session` is what the protocol spoken on the stream has to remember while it is open.
+/// `Session` is the state of the stream's protocol while the stream is open.
 struct StreamConnection<Session> {
   enum Action: Equatable {
     case open(StreamID)
@@ -146,7 +146,7 @@ struct StreamConnection<Session> {
     return actions
   }
 
-  /// The stream is not wanted any more, or is to be replaced.
+  /// The stream is no longer wanted, or will be replaced.
   mutating func stop() -> [Action] {
     var actions: [Action] = []
     switch state {
@@ -175,7 +175,7 @@ struct StreamConnection<Session> {
     backoff.reset()
   }
 
-  /// The backend works: after a failure the pauses begin anew with the shortest.
+  /// The backend works: after a failure the pauses start again with the shortest.
   mutating func resetBackoff() {
     assert(openStreamID != nil, "The backend has proven that it works on a stream in state \(state).")
     backoff.reset()

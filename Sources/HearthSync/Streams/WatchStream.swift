@@ -2,10 +2,10 @@ internal import HearthModel
 
 /// The watch stream: requests about targets go out, changes come in.
 ///
-/// The table of ``StreamConnection`` is its table. Only a snapshot of all targets shortens the next pause: a backend whose
-/// answers break off the stream each time, because one of them cannot be read, would be asked without any pause otherwise.
+/// The table of ``StreamConnection`` is its table. Only a snapshot of all targets shortens the next pause. Otherwise a backend with an
+/// unreadable answer, which ends the stream each time, would be asked again without a pause.
 struct WatchStream {
-  /// The watch protocol keeps nothing beside the stream itself.
+  /// The watch protocol keeps no state apart from the stream itself.
   private struct Session {}
 
   private var connection: StreamConnection<Session>

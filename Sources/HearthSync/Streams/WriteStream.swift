@@ -10,11 +10,11 @@ internal import HearthModel
 /// | awaiting the handshake's answer | - | ready | - | closed |
 /// | ready | - | the answer to a batch | sent | an empty request, then closed |
 ///
-/// Batches have labels only on a stream whose handshake was answered with the announcement that the backend knows them.
+/// Batches have labels only on a stream whose handshake answer announces that the backend supports them.
 ///
-/// The stream token of each answer goes into the next request. A stream is never resumed by a token of another one, so
-/// none is kept beyond the stream. Only the answer to a batch proves that the backend works; the one to the handshake
-/// does not shorten the next pause.
+/// The stream token of each answer goes into the next request. A stream is never resumed with a token of another stream, so tokens are not
+/// kept beyond the stream. Only the answer to a batch proves that the backend works; the answer to the handshake does not shorten the next
+/// pause.
 struct WriteStream {
   private enum Session {
     case awaitingHandshake

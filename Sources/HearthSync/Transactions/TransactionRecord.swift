@@ -2,9 +2,8 @@ package import HearthModel
 
 /// The reads and writes of one attempt at a transaction, and the writes that commit it optimistically.
 ///
-/// The backend is asked to commit only if every document still is as it was read: the first write to a document carries that as
-/// its precondition, a document that was only read is verified (firebase-ios-sdk
-/// transaction.cc, Commit).
+/// The backend commits only if every document is unchanged since it was read. The first write to a document carries that as its
+/// precondition; a document that was only read is verified (firebase-ios-sdk transaction.cc, Commit).
 package struct TransactionRecord {
   private var readVersions: [DocumentKey: SnapshotVersion] = [:]
   private var writtenKeys: Set<DocumentKey> = []

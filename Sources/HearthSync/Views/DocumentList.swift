@@ -2,10 +2,9 @@ package import HearthModel
 
 /// Documents in the order of a query.
 ///
-/// A value that shares what it can: a copy costs one reference count, and a change of a copy costs the chunk that it
-/// hits and the list of chunks, about the square root of the number of documents. So a view can keep the list before a
-/// snapshot beside the one after it. Access by index adds up the sizes of the chunks before; go through the list by
-/// iteration.
+/// A value that shares its storage: a copy costs one reference count, and a change of a copy costs the chunk that it hits and the list of
+/// chunks, about the square root of the number of documents. So a view can keep the list before a snapshot as well as the one after it.
+/// Access by index adds up the sizes of the chunks before; go through the list by iteration.
 package struct DocumentList: RandomAccessCollection, Sendable {
   /// A document that several lists and tables hold.
   final class Box: Sendable {
@@ -23,7 +22,7 @@ package struct DocumentList: RandomAccessCollection, Sendable {
       orderPrefix = query.orderPrefix(of: document)
     }
 
-    /// Both must have been made for the order of this query.
+    /// Both must have been created with the order of this query.
     func isBefore(_ other: Box, _ query: Query) -> Bool {
       if orderPrefix != other.orderPrefix { return orderPrefix < other.orderPrefix }
       return query.compare(document, other.document) == .ascending
@@ -43,7 +42,7 @@ package struct DocumentList: RandomAccessCollection, Sendable {
 
   /// None is empty.
   private var chunks: ContiguousArray<Chunk> = []
-  /// The sizes of the chunks, beside them so that adding them up reads one piece of memory.
+  /// The sizes of the chunks, stored apart from them so that adding them up reads one piece of memory.
   private var sizes: [Int] = []
   package private(set) var count = 0
 

@@ -2,8 +2,8 @@ internal import HearthModel
 
 /// Documents in the order of a query, also found by key.
 ///
-/// Looking up a document takes constant time; finding its index, inserting and removing take `O(log n)` comparisons. A
-/// copy is cheap and shares what it has in common with the original.
+/// Looking up a document takes constant time; finding its index, inserting and removing take `O(log n)` comparisons. A copy is cheap and
+/// shares its unchanged parts with the original.
 struct DocumentSet: Sendable {
   private let query: Query
   private var list = DocumentList()
@@ -76,7 +76,7 @@ struct DocumentSet: Sendable {
       for document in documents { insert(document) }
       return
     }
-    // Of several versions of a document the last one counts.
+    // If there are several versions of a document, the last one counts.
     for document in documents { table.insert(DocumentList.Box(document, orderedBy: query)) }
     let keys = Set(documents.map(\.key))
     var boxes = list.boxes.filter { !keys.contains($0.document.key) }

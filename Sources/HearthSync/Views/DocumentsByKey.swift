@@ -2,8 +2,8 @@ internal import HearthModel
 
 /// Documents by key, in constant time.
 ///
-/// A value that shares what it can: divided into many small dictionaries by the hash of the key, so that changing a few
-/// documents of a copy copies only the dictionaries that hold them.
+/// A value that shares its storage. It is divided into many small dictionaries by the hash of the key, so changing a few documents of a
+/// copy copies only the dictionaries that hold them.
 struct DocumentsByKey: Sendable {
   /// Target documents per dictionary; the table is split when the average reaches twice this.
   private static let usualPartSize = 16

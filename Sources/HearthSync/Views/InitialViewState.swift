@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The first state of a view: what running its query has given, in a form that a view takes over at once.
+/// The first state of a view: the result of running its query, in a form that a view adopts at once.
 struct InitialViewState: Sendable {
   let query: Query
   private(set) var documents: DocumentSet

@@ -1,15 +1,15 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The gap that writes without an outcome may have made in a result that fills its limit: a write takes a document out, or moves it outward, and
-/// the backend has not sent what takes its place.
+/// A possible gap in a result that fills its limit. A write without an outcome has removed a document, or moved it outward, and the backend
+/// has not sent the document that takes its place.
 ///
-/// Whatever the backend has left out sorts beyond all that it has sent. So nothing is missing from a full result whose outermost document
-/// does not sort beyond a confirmed one, as the backend has that.
+/// Documents that the backend has left out sort beyond all that it has sent. So a full result has no gap if its outermost document does not
+/// sort beyond the backend's version of a confirmed document.
 struct LimitGap {
   let query: Query
   let documents: DocumentSet
-  /// The documents that the backend has confirmed for the target, of which it has sent everything.
+  /// The documents that the backend has confirmed for the target. It has sent the whole target.
   let confirmedKeys: Set<DocumentKey>
 
   /// True if there is none whatever was written. Takes constant time.

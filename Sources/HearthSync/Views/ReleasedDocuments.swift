@@ -1,11 +1,11 @@
 internal import HearthModel
 
-/// The documents of a view that are shown as they are, although they have the outcome of a write that the backend has yet to send.
+/// The documents of a view that are shown unchanged, although they have the outcome of a write that the backend has not sent yet.
 ///
-/// | event | a document that was released | one from which a write has gone |
+/// | event | a released document | a document that has lost a write |
 /// |---|---|---|
-/// | a change is shown | not any more | not any more, if it was part of the change |
-/// | the backend is not heard of | - | counts as released |
+/// | a change is shown | no longer released | no longer released, if it was part of the change |
+/// | the backend is not reached | - | counts as released |
 struct ReleasedDocuments {
   private var released: Set<DocumentKey> = []
   /// The documents from which a write has gone. They are held back for the backend all the same, as long as that is heard of.

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// Says whether a query's result is known to have every document that the backend has for it.
+/// Tells whether a query's result is known to have every document that matches at the backend.
 package enum ResultCompleteness: Equatable, Sendable {
   /// Nothing that the backend's snapshot of this version had is missing, and later changes that the cache knows of are included. The
   /// version is `none` where another client of the cache follows the target.
@@ -8,7 +8,7 @@ package enum ResultCompleteness: Equatable, Sendable {
   /// The result of this version was complete and filled the query's limit. Documents of it have changed since, and the cache may not
   /// have those that take their places. The version is `none` as above.
   case limitUncertain(asOf: SnapshotVersion)
-  /// The cache has no complete result: the target was never in sync, or its result is being fetched anew.
+  /// The cache has no complete result: the target was never in sync, or its result is being fetched again.
   case notSynchronized
   /// The cache had a complete result, which was collected or cleared.
   case collected

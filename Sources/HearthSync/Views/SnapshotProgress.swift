@@ -1,13 +1,13 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The snapshots of the backend that a view has seen, as far as they were about its target.
+/// The progress of a view through the backend's snapshots, as far as they concern its target.
 ///
 /// | snapshot | `latest` | `completeVersion` | `isBehind` |
 /// |---|---|---|---|
 /// | has everything that the target holds | its version | its version | false |
-/// | leaves the target out, because the answer of a new stream is still to come | - | - | true |
-/// | brings or takes documents of the target, and not all of them | - | none | true |
+/// | leaves the target out, because a new stream has not answered yet | - | - | true |
+/// | adds or removes documents of the target, but not all of them | - | none | true |
 /// | does not agree with the backend's count | - | none | true |
 struct SnapshotProgress {
   /// The version of the last snapshot that had everything that the target holds.

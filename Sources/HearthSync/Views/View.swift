@@ -1,16 +1,15 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The result of one query as it stands: the cached documents that match, in order, with what is known about their
-/// agreement with the backend.
+/// The present result of one query: the cached documents that match, in order, with their known agreement with the backend.
 ///
-/// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
-/// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
-/// limit); ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes it so and gives the snapshot.
+/// Each change takes two steps, because the first may have to be repeated: ``computeChanges(_:after:)`` computes the effect of a set of
+/// changed documents on the result, and whether the cache must be read again (because a document fell out of a full limit);
+/// ``apply(_:targetChange:isPendingReset:isLeftOut:snapshotVersion:)`` makes the change and returns the snapshot.
 ///
-/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
-/// `limboKeys` is in `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo.
-/// ``assertInvariants()`` checks those that cost little.
+/// Invariants: `documents` holds at most `query.limit` documents, and all match the query; a document in exact `limboKeys` is in
+/// `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo. ``assertInvariants()`` checks those
+/// that cost little.
 struct View {
   /// The outcome of the first step.
   struct Changes {
@@ -34,10 +33,10 @@ struct View {
     var leftLimbo: [DocumentKey] = []
   }
 
-  /// The client of the cache that hears from the backend about the target.
+  /// The client of the cache that receives the target from the backend.
   enum Watcher {
-    /// The backend is not asked for the target: only listeners to the cache are left. What the view shows is the cache's state, and
-    /// nothing that the backend would still have to confirm is waited for.
+    /// The backend is not asked for the target: only listeners to the cache are left. The view shows the cache's state, and does not wait
+    /// for a confirmation by the backend.
     case nobody
     /// The primary client, at another one.
     case otherClient
@@ -65,20 +64,20 @@ struct View {
   }
 
   let query: Query
-  /// Of a query for one document.
+  /// The key of a query for one document.
   private let documentKey: DocumentKey?
   private(set) var documents: DocumentSet
   /// The documents that the backend has confirmed to belong to the target.
   private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
-  /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
-  /// is to be found out about them: backend and client do not agree which documents the query has.
+  /// The limbo keys whose documents exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so a
+  /// further look-up would tell nothing new: backend and client disagree about the documents of the query.
   private var disputedKeys: Set<DocumentKey> = []
   private var disputeElsewhere: DisputeElsewhere
   private(set) var mutatedKeys: Set<DocumentKey> = []
-  /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
-  /// is to bring the outcome.
+  /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream will bring
+  /// the outcome.
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Documents that are not held back any more.
   private var released = ReleasedDocuments()
@@ -93,7 +92,7 @@ struct View {
   private var hasCachedResults: Bool
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
-  /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that has to be
+  /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that must be
   /// found out.
   private var awaitsOwnWrites: Bool? = false
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
@@ -145,7 +144,7 @@ struct View {
 
   /// Takes over what running the query has given as the first state.
   ///
-  /// - Parameter agreement: How far it is known that the target's result agrees with the backend.
+  /// - Parameter agreement: The known agreement of the target's result with the backend.
   mutating func begin(with first: InitialViewState, _ agreement: TargetAgreement) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
@@ -168,8 +167,8 @@ struct View {
 
   /// Takes note of who hears from the backend from now on. This raises no snapshot.
   ///
-  /// With the last listener to the backend ends what was known of its agreement: nothing tells this client of later changes. Of a view
-  /// that another client keeps current, that client says when that ends.
+  /// Without a listener to the backend, its agreement is not known any more: nothing tells this client of later changes. If another client
+  /// keeps the view current, that client says when this ends.
   ///
   /// Documents are looked up here only while this client can hear the answer; they would stay in limbo permanently.
   mutating func setWatcher(_ new: Watcher) -> Outcome {
@@ -220,12 +219,12 @@ struct View {
     if !limboKeys.isEmpty { disputedKeys = limboKeys.intersection(keys) }
   }
 
-  /// True if more has to be looked at than the view itself to say whether it is answered.
+  /// True if the view itself does not tell whether it is answered, and more must be looked at.
   var isUndecided: Bool { !limboKeys.isEmpty || awaitsOwnWrites == nil }
 
   var hasDisputes: Bool { !disputedKeys.isEmpty }
 
-  /// The backend is about to be asked for everything anew.
+  /// The backend is about to be asked for everything again.
   mutating func forgetDisputes() {
     disputedKeys = []
   }
@@ -276,7 +275,7 @@ struct View {
     released.noteReverted(Set(written.keys.filter { overdue[$0] == nil && self.documents.contains($0) }))
   }
 
-  /// The documents that may show a write that has gone, although the backend is not heard of: they are to be read anew.
+  /// The documents that may show a removed write although the backend has not reported them: they must be read again.
   var overdueKeys: Set<DocumentKey> { isCurrent ? [] : released.keysReverted }
 
   private func isReleased(_ key: DocumentKey) -> Bool {
@@ -308,7 +307,7 @@ struct View {
       let old = before[key]
       let new = query.matches(document) ? document : nil
       guard let kind = changeKind(from: old, to: new) else {
-        // The watch stream is to bring the outcome of an acknowledged write.
+        // The watch stream will bring the outcome of an acknowledged write.
         if watcher != .nobody, let old, old.hasLocalMutations, let new, new.hasCommittedMutations {
           result.heldBack[key] = new.version
         }
@@ -398,7 +397,7 @@ struct View {
   ///
   /// - Parameters:
   ///   - targetChange: The target's part of a snapshot of the backend, `nil` if there is none.
-  ///   - isPendingReset: The target's result did not agree with an existence filter and has been asked for anew. Until
+  ///   - isPendingReset: The target's result did not agree with an existence filter and has been requested again. Until
   ///     the answer is there, nothing can be said about documents that the backend has not confirmed.
   ///   - isLeftOut: The snapshot is not one of everything that the target holds.
   ///   - snapshotVersion: The version of the snapshot, `none` if there is none.

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// The result of a query at one moment, and how it differs from the one before.
+/// The result of a query at one moment, with the changes since the previous one.
 package struct ViewSnapshot: Sendable {
   package var query: Query
   /// The result in query order.

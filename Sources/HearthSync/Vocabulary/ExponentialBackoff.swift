@@ -1,9 +1,8 @@
 /// Pauses between attempts that grow while attempts fail.
 ///
-/// The first pause is nothing, the second ``Parameters/initialDelay``, each later one longer by
-/// ``Parameters/factor`` up to ``Parameters/maximumDelay``; jitter moves each by up to half of its base, so that many
-/// clients do not come back at the same time. A pause is counted from the last attempt: time that has passed since then is
-/// deducted.
+/// The first pause is zero, and the second is ``Parameters/initialDelay``. Each later one grows by ``Parameters/factor`` up to
+/// ``Parameters/maximumDelay``. Jitter changes each by up to half of its base, so that many clients do not come back at the same time. A
+/// pause counts from the last attempt: time that has passed since then is deducted.
 package struct ExponentialBackoff: Sendable {
   package struct Parameters: Sendable, Equatable {
     package var initialDelay: Duration

@@ -15,8 +15,8 @@ package struct ListenOptions: Hashable, Sendable {
   /// Hold the first snapshot back until the backend has answered, unless the client is known to be offline.
   package var waitForSyncWhenOnline: Bool
   package var source: ListenSource
-  /// Hold the first snapshot back until the backend has answered a request that is made for this listener, even where others know its
-  /// state already, unless the client is known to be offline.
+  /// Hold the first snapshot back until the backend has answered a request of this listener, even if others know its state already, unless
+  /// the client is known to be offline.
   package var needsFreshAnswer = false
   /// Raise no snapshot of a view that nobody watches if only the marks of acknowledged writes change. The official SDK does so for listeners
   /// to the cache, and its spec tests demand it (listen_source_spec_test.json, "Newer docs from bundles should raise snapshot only when Watch

@@ -18,10 +18,10 @@ package struct OutboxConflict: Equatable, Sendable {
   package var error: StatusError?
 }
 
-/// When a batch is moved out of the way that the backend refuses for its size for ever.
+/// The condition for moving a batch out of the way that the backend refuses permanently for its size.
 ///
-/// `RESOURCE_EXHAUSTED` is repeated, because it usually means a quota. A batch that is too large for a message gets it as well, and
-/// would stop everything behind it.
+/// `RESOURCE_EXHAUSTED` is repeated, because it usually means a quota. A batch that is too large for a message gets it as well, and would
+/// block every later batch.
 package struct UndeliverableWritePolicy: Equatable, Sendable {
   /// After so many refusals in a row.
   package var afterRefusals: Int

@@ -55,7 +55,7 @@ extension StatusError {
     StatusError(
       code: .unknown,
       message:
-        "The write has left the outbox while this process did not look; whether the backend has committed it is not known."
+        "The write has left the outbox unnoticed by this process; it is unknown whether the backend has committed it."
     )
   }
 

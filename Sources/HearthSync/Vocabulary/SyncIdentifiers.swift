@@ -7,7 +7,7 @@ package struct ListenerID: Hashable, Sendable {
   }
 }
 
-/// Names one question that is answered exactly once; chosen by the caller.
+/// Names one request that is answered exactly once; chosen by the caller.
 package struct RequestID: Hashable, Sendable {
   package var rawValue: Int
 

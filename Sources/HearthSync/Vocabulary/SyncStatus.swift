@@ -1,13 +1,13 @@
 package import HearthModel
 
-/// What an engine can say of itself to those who watch it. The writes that wait are not part of it: the owner counts them in the cache.
+/// The status that an engine reports to its observers. It leaves out the pending writes: the owner counts them in the cache.
 package struct SyncStatus: Equatable, Sendable {
   package var connection: SyncConnection
   /// In a fixed order.
   package var work: [SyncWork]
 }
 
-/// How far what is shown agrees with the backend, but for writes that wait.
+/// The agreement of the views with the backend, apart from pending writes.
 package enum SyncConnection: Equatable, Sendable {
   case offline(OutboxObstacle)
   /// The backend is being reached, or owes results.
@@ -16,7 +16,7 @@ package enum SyncConnection: Equatable, Sendable {
   case inStep
 }
 
-/// Work of an engine that goes on in steps, between which other events are handled.
+/// Work of an engine that proceeds in steps. Other events are handled between two steps.
 package enum SyncWork: Equatable, Sendable {
   /// Indexes are being filled, or what is left of dropped ones removed; so many steps are done since the start of the program.
   case indexFilling(steps: Int)

@@ -1,9 +1,9 @@
 internal import HearthModel
 
-/// A set of document names that may say yes too often, and never no wrongly.
+/// A set of document names with false positives and no false negatives.
 ///
-/// The backend sends it with an existence filter: the names of all documents that match now. Format and hash function are
-/// those of the Firestore protocol, held by the golden data of the official SDKs.
+/// The backend sends it with an existence filter: the names of all documents that match now. Format and hash function are those of the
+/// Firestore protocol, and are tested with the golden data of the official SDKs.
 struct BloomFilter {
   /// A filter with more hash functions than this is refused: one in 2 to the power of 1,000 wrong answers is of no use, and
   /// every lookup costs as much.

@@ -16,9 +16,9 @@ protocol WatchTargetSource {
 
 /// Gathers the messages of one watch stream until the backend declares a consistent snapshot.
 ///
-/// Every request for a target is answered once. Messages that arrive while answers for their target are outstanding
-/// belong to an earlier listen and are ignored, as are those for targets that the client does not listen to. So a
-/// target's messages count from the moment when the last outstanding answer has come.
+/// Every request for a target is answered once. Messages that arrive while answers for their target are outstanding belong to an earlier
+/// listen and are ignored, as are those for targets that the client does not listen to. So a target's messages count from the last
+/// outstanding answer on.
 ///
 /// An aggregator lives as long as its stream.
 struct WatchChangeAggregator {
@@ -32,7 +32,7 @@ struct WatchChangeAggregator {
     var documents: [DocumentKey: DocumentChange] = [:]
     var resumeToken: [UInt8] = []
     var isCurrent = false
-    /// True if the backend sends everything anew.
+    /// True if the backend sends everything again.
     var isReset = false
     /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
@@ -82,7 +82,7 @@ struct WatchChangeAggregator {
     var deliveringTargets = FewTargets()
   }
 
-  /// A set of targets, of which there is hardly ever more than one.
+  /// A set of targets, hardly ever more than one.
   private struct FewTargets {
     private var first: TargetID?
     private var others: [TargetID] = []
@@ -98,7 +98,7 @@ struct WatchChangeAggregator {
     }
   }
 
-  /// What the backend has said of the number of documents of a read's target since the last snapshot.
+  /// The numbers of documents of a read's target that the backend has stated since the last snapshot.
   private struct ReadFilter {
     var filter: WatchExistenceFilter
     /// The number of documents that the target has more at the backend than here.
@@ -204,7 +204,7 @@ struct WatchChangeAggregator {
     readFilters = [:]
   }
 
-  /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts anew.
+  /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts again.
   mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
     compareContinuedTargets(source)
     var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)
@@ -301,7 +301,7 @@ struct WatchChangeAggregator {
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
     targets[id] = Gathered(isReset: true)
-    // What comes from now on is all of it.
+    // The documents that come from now on are the whole result.
     readFilters[id]?.missingCount = 0
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }
   }

@@ -2,10 +2,10 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthPlan
 
-/// The work that a client does in steps, between which other events are handled.
+/// The work that a client does in steps. Other events are handled between two steps.
 ///
-/// Each part keeps its state private and decides when its next step is due. Indexes are filled here; steps of garbage collection, which ask
-/// for what is shown, are done by the engine.
+/// Each part keeps its state private and decides when its next step is due. Indexes are filled here. Steps of garbage collection need the
+/// shown documents, so the engine does them.
 struct BackgroundWork {
   private let localStore: LocalStore
   var garbageCollection: GarbageCollectionSchedule

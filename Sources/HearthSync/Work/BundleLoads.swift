@@ -5,12 +5,12 @@ internal import HearthModel
 ///
 /// | event | unknown | reading |
 /// |---|---|---|
-/// | bytes, more is needed | reading | - |
+/// | bytes, incomplete | reading | - |
 /// | bytes that show that it was loaded before | reported | reported; unknown |
 /// | bytes that cannot be read | reported | reported; unknown |
 /// | the source ends | loaded or failed | loaded or failed; unknown |
 ///
-/// Nothing may come of a bundle whose end was reported: it would begin anew.
+/// No bytes may arrive for a bundle whose end was reported, because they would start a new load.
 struct BundleLoads {
   private let makeLoader: () -> BundleLoader
   private var loads: [RequestID: BundleLoader] = [:]

@@ -1,25 +1,25 @@
 internal import HearthCache
 
-/// The times of garbage collections and of their steps, and the run that is under way.
+/// The times of garbage collections and of their steps, and the present run.
 ///
-/// | event | no run | run under way |
+/// | event | no run | run in progress |
 /// |---|---|---|
 /// | start | timer, after a while | - |
-/// | timer, others cannot be spared yet | timer, soon | timer, soon |
+/// | timer, documents that other clients show may be unknown here | timer, soon | timer, soon |
 /// | timer, a step leaves something to do | run begins; timer, at once | timer, at once |
 /// | timer, the last step | timer, after the interval | run ends; timer, after the interval |
 /// | timer, a step fails | - | run ends |
 /// | failure noted | timer, after the interval | - |
 /// | stop | timer off | run ends; timer off |
 ///
-/// A run goes in short steps, and the timer for the next step fires at once: what is waiting comes in between. A run that ends before its last
-/// step loses nothing: the next one goes on there. A cache that is not collected at intervals has no timer.
+/// A run consists of short steps, and the timer for the next step fires at once, so waiting events are handled in between. A run that ends
+/// before its last step loses nothing: the next run continues there. A cache that is not collected at intervals has no timer.
 struct GarbageCollectionSchedule {
   private let parameters: GarbageCollectionParameters?
   private let configuration: SyncConfiguration
   private var run: GarbageCollectionRun?
 
-  /// - Parameter parameters: Those of the cache; nil if it is not collected at intervals.
+  /// - Parameter parameters: The parameters of the cache; nil if it is not collected at intervals.
   init(_ parameters: GarbageCollectionParameters?, configuration: SyncConfiguration) {
     self.parameters = parameters
     self.configuration = configuration
@@ -44,7 +44,7 @@ struct GarbageCollectionSchedule {
     return isOn ? [.cancelTimer(.lruGarbageCollection)] : []
   }
 
-  /// The timer fired while something that other clients show may be unknown here.
+  /// Called when the timer fires while documents that other clients show may be unknown here.
   func postpone() -> [SyncAction] {
     timer(after: configuration.clientRefreshInterval)
   }

@@ -1,17 +1,17 @@
-/// The times of the steps in which indexes are filled.
+/// The times of the steps that fill indexes.
 ///
 /// | event | off | idle | timer runs |
 /// |---|---|---|---|
-/// | start, something is left to do | timer, after a while | timer, after a while | timer anew |
+/// | start, something is left to do | timer, after a while | timer, after a while | timer restarted |
 /// | start, nothing is left to do | idle | - | - |
-/// | an index was made or dropped | - | timer, at once | timer, at once |
+/// | an index was created or dropped | - | timer, at once | timer, at once |
 /// | timer, a step leaves something to do | - | timer, at once | timer, at once |
 /// | timer, the last step | - | - | idle |
 /// | timer, a step fails | - | timer, later | timer, later |
 /// | stop | - | off | timer off; off |
 ///
-/// The schedule is on at the client that has the streams. The timer for the next step fires at once: what is waiting comes in between. What a
-/// step that fails has filled stands.
+/// The schedule is on at the client that has the streams. The timer for the next step fires at once, so waiting events are handled in
+/// between. The entries of a failed step stay.
 struct IndexFillSchedule {
   private enum State {
     /// Another client fills the indexes.

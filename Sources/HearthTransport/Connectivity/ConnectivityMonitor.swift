@@ -8,7 +8,7 @@ package struct ConnectivityChange: Sendable, Equatable {
   }
 }
 
-/// Watches the machine's network. Tests replace the system's monitor by one of their own.
+/// Watches the machine's network. Tests replace the system's monitor with their own.
 package protocol ConnectivityMonitor: Sendable {
   /// Calls `onChange`, on a thread of the monitor, after each change, until the watch is ended. A burst of notices of the system counts
   /// once, and notices without a change do not count.
@@ -19,7 +19,7 @@ package protocol ConnectivityMonitor: Sendable {
   ) throws(ConnectivityError) -> ConnectivityWatch
 }
 
-/// A running watch. It ends with its last reference at the latest.
+/// A running watch. It ends at the latest when its last reference is released.
 package final class ConnectivityWatch: Sendable {
   private let stop: @Sendable () -> Void
 

@@ -2,12 +2,12 @@
 ///
 /// The definition of a change, and its reasons:
 ///
-/// * Ways out are the links that a default route leads onto, each with its gateway, and point-to-point links (VPNs) with an address.
-///   Bridges and virtual links that containers and virtual machines bring are neither: they come and go without touching a
-///   connection to the backend. Only where there is no default route at all, every link with an address is a way out.
-/// * Another set of ways out is a change: the network is lost or back, or connections would take another route.
-/// * The loss of an address on a way out is one, because connections from that address are dead. A further address is none:
-///   connections continue, and IPv6 adds addresses all the time. Temporary IPv6 addresses are ignored for the same reason.
+/// * Ways out are the links of default routes, each with its gateway, and point-to-point links (VPNs) with an address. Bridges and virtual
+///   links of containers and virtual machines are not ways out: they come and go without affecting a connection to the backend. Only if
+///   there is no default route at all, every link with an address is a way out.
+/// * A different set of ways out is a change: the network is lost or back, or connections would take another route.
+/// * The loss of an address on a way out is a change, because connections from that address are dead. An additional address is not a
+///   change: connections continue, and IPv6 adds addresses all the time. Temporary IPv6 addresses are ignored for the same reason.
 /// * Metrics, lifetimes and routes to particular networks are ignored: systems renew them every few minutes or seconds.
 struct NetworkPaths: Equatable, Sendable {
   private(set) var ways: Set<RouteMessage.Route> = []

@@ -5,7 +5,7 @@
 
   /// The network as Apple's systems report it.
   ///
-  /// A change is another set of interfaces in use, of gateways, or of address families, or the loss or return of any path. The path's
+  /// A change is a different set of interfaces in use, of gateways, or of address families, or the loss or return of any path. The path's
   /// other properties (expensive, constrained, DNS) do not affect existing connections.
   struct PathConnectivity: ConnectivityMonitor {
     private struct Way: Equatable {

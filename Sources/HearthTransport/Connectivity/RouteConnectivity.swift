@@ -3,8 +3,8 @@
 
   /// The network as the Linux kernel reports it (rtnetlink(7)).
   ///
-  /// A notice only means that something happened. A moment later, when a burst is over, the kernel is asked for the present state, and
-  /// only a difference counts (``NetworkPaths``). Sandboxes that forbid the sockets, as Android does, make `watch` throw.
+  /// A notice only means that something happened. A moment later, when a burst is over, the kernel is asked for the present state, and only
+  /// a difference counts (``NetworkPaths``). In sandboxes that forbid the sockets, such as Android's, `watch` throws.
   struct RouteConnectivity: ConnectivityMonitor {
     /// The delay from the first notice of a burst to the request for the state.
     private let settling: DispatchTimeInterval

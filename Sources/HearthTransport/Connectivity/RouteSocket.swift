@@ -7,7 +7,7 @@
     internal import Android
   #endif
 
-  /// A socket to the part of the kernel that knows links, addresses and routes. Closed with its last reference.
+  /// A netlink socket for links, addresses and routes. It is closed with its last reference.
   final class RouteSocket: Sendable {
     /// The groups of notices that a socket receives (RTMGRP_ of linux/rtnetlink.h).
     struct Groups: OptionSet {

@@ -3,12 +3,12 @@ package protocol CredentialsProvider: Sendable {
   /// Returns the token to send, or `nil` to send requests without one.
   func token() async throws -> AccessToken?
 
-  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched since.
+  /// The backend refused `token`, or a request without one: the next token must be fetched again, unless another one was fetched since.
   /// Takes effect at once, so that a stream which is opened right afterwards does not get the refused token.
   func invalidate(_ token: AccessToken?)
 }
 
-/// A bearer token. Its text never shows it, so that it cannot reach a log.
+/// A bearer token. Its description never shows it, so that it cannot reach a log.
 package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -31,7 +31,7 @@ package struct NoCredentials: CredentialsProvider {
   package func invalidate(_ token: AccessToken?) {}
 }
 
-/// Sends the token of the data's owner, who is not subject to security rules. Emulators and local servers accept it.
+/// Sends the token of an emulator's owner, who is not subject to security rules. Emulators and local servers accept it.
 package struct OwnerCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { AccessToken("owner") }

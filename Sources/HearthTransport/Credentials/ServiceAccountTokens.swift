@@ -4,7 +4,7 @@
   internal import JWTKit
   internal import Synchronization
 
-  /// Signs the tokens of a service account, so no other service is asked for them.
+  /// Signs the tokens of a service account, so that no other service is needed.
   ///
   /// Google's APIs take a JSON Web Token (RS256) that the account signed for the API's own address instead of an access token (Google
   /// identity documentation, "Self-signed JWTs"). One is kept until five minutes before it expires.

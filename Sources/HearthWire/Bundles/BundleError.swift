@@ -3,8 +3,8 @@ package struct BundleError: Error, Equatable, CustomStringConvertible, Sendable 
   package var description: String
 
   /// - Parameters:
-  ///   - number: of the element, the first one is 1.
-  ///   - offset: of the element's first byte in the bundle.
+  ///   - number: the number of the element; the first one is 1.
+  ///   - offset: the offset of the element's first byte in the bundle.
   init(element number: Int, at offset: Int, _ message: String) {
     description = "Bundle element \(number), at byte \(offset): \(message)"
   }

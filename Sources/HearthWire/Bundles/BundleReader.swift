@@ -13,7 +13,7 @@ package struct BundleReader {
   /// Reading an element of that many values was measured to take 0.5 GB; one of the maximum size would take 8 GB without this limit.
   package static let maximumValueCount = 1 << 22
 
-  /// An element, and its size in the bundle, its length included.
+  /// An element, and its size in the bundle, including the length.
   package struct Sized {
     package var element: BundleElement
     package var byteCount: Int

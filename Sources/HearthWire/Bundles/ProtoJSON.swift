@@ -13,8 +13,8 @@ struct ProtoJSONError: Error, CustomStringConvertible {
 struct ProtoJSON {
   /// The path from the element to a value in it.
   ///
-  /// It is written out for errors only. As text stored with each value it would take the length of the names above times the number of
-  /// values below, which the author of a small bundle can make as large as the memory.
+  /// It is written out for errors only. If it were stored as text with each value, it would take the length of the enclosing names times
+  /// the number of nested values. The author of a small bundle could make that as large as the memory.
   indirect enum Place: CustomStringConvertible {
     case element
     case member(String, of: Place)

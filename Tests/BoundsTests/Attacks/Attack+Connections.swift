@@ -57,7 +57,7 @@ extension Attack {
     await waitUntilTaken(client)
   }
 
-  /// SETTINGS with thousands of entries, each of which concerns all streams.
+  /// SETTINGS with thousands of entries that each concern all streams.
   func floodSettings() async throws {
     let client = try await connect(window: UInt32(Int32.max))
     let listen = try Call.listen(.of("few"))

@@ -57,7 +57,7 @@ extension Attack {
     await waitUntilSteady()
   }
 
-  /// Optimistic transactions that have read a collection, all of which is written before they commit.
+  /// Optimistic transactions that have read a collection whose documents are all written before they commit.
   func commitAfterManyChanges() async throws {
     let caller = try await caller()
     var transactions: [Data] = []
@@ -76,7 +76,7 @@ extension Attack {
       })
   }
 
-  /// Scans that overlap, so that one is always reading, beside writers.
+  /// Scans that overlap, so that one is always reading, concurrent with writers.
   func scanBesideWriters(seconds: Int) async throws {
     let end = ContinuousClock.now + .seconds(seconds * size)
     var count = Google_Firestore_V1_StructuredAggregationQuery.Aggregation()

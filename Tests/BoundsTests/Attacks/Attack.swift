@@ -12,11 +12,11 @@ final class Attack {
   private(set) var clients: [RawHTTP2Client] = []
   private(set) var callers: [CallClient] = []
   private(set) var sockets: [PlainConnection] = []
-  /// What did not come in time, or came wrong.
+  /// Answers that did not come in time, or were wrong.
   private(set) var failures: [String] = []
   private(set) var slowestAnswer = Duration.zero
 
-  /// - Parameter size: How many times the usual number of clients attack.
+  /// - Parameter size: A factor for the usual number of attacking clients.
   init(on server: ServerProcess, size: Int) {
     self.server = server
     self.size = size

@@ -2,7 +2,7 @@ import HearthWire
 import RawHTTP2
 import Synchronization
 
-/// A client that does what applications do, beside the attacks, and notes how long each step takes.
+/// A client that does what applications do, during the attacks, and notes how long each step takes.
 final class HonestClient: Sendable {
   enum Step: String, CaseIterable { case get, query, commit, listen }
 

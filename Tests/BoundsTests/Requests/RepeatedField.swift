@@ -149,7 +149,7 @@ struct RepeatedField: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What a message on the way needs beside the repeated field.
+  /// The fields that a message on the path needs in addition to the repeated field.
   private func base(of message: String, within outer: Step) -> [UInt8] {
     let name = "\(Call.documents)/c/d"
     switch message {

@@ -40,7 +40,7 @@ struct RepeatedFieldTests {
     try await Self.attack("gRPC") { server, run in
       let client = try await CallClient(port: server.port)
       for field in RepeatedField.all {
-        // Of the fields of a document the last of equal names counts.
+        // If fields of a document have equal names, the last one counts.
         for areEqual in field.name == "Document.fields" ? [false, true] : [false] {
           let bytes = field.request(entries: Self.entries, areEqual: areEqual)
           try await run.expectBounds("\(field)") {

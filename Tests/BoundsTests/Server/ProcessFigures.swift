@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a process uses, as `/proc` has it.
+/// The resources that a process uses, as `/proc` reports them.
 struct ProcessFigures: Sendable {
   let pid: Int32
 

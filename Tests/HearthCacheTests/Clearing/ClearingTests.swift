@@ -78,7 +78,7 @@ struct ClearingTests {
       if let data, !data.resumeToken.isEmpty {
         #expect(stored.isSuperset(of: ["rooms/a", "rooms/b"]), "after \(stepCount) steps")
       }
-      // What a listen begins with then is not taken for the whole result.
+      // A listen that begins then does not take its documents for the whole result.
       let again = try cache.store.allocateTarget(collection("rooms").target)
       #expect(stored.isSuperset(of: ["rooms/a", "rooms/b"]) || again.resumeToken.isEmpty)
       #expect(stored.isSuperset(of: ["rooms/a", "rooms/b"]) || again.lastLimboFreeSnapshotVersion == .none)

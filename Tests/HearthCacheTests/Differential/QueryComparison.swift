@@ -29,7 +29,7 @@ struct QueryCase: Sendable {
     let steps = Simpler.parts(of: steps) + Simpler.elements(of: steps) { $0.simpler }
     let withFewerSteps = steps.map { QueryCase(backing: backing, steps: $0, query: query, isThorough: isThorough) }
     let withSimplerQuery = Simpler.queries(of: query).map { simpler in
-      // A query that somebody listens to stays the one that is asked.
+      // A query with a listener stays the one that is asked.
       let steps = self.steps.map { step in
         if case .listen(query) = step { CacheStep.listen(simpler) } else { step }
       }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthCache
 
-/// Whichever way a query is answered, the documents and their order are those of the plain evaluation.
+/// The documents of a query and their order are those of the plain evaluation, in whichever way the query is answered.
 ///
 /// A failure prints the smallest case that was found. `HEARTH_TEST_SEED` repeats its history, and with
 /// `HEARTH_TEST_CASE` only the query of that number is asked. `HEARTH_TEST_HISTORIES` makes a run longer.

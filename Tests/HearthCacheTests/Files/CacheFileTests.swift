@@ -98,7 +98,7 @@ struct CacheFileTests {
     let cache = try open()
     try makeStore(cache).write(.set(key("rooms/a"), [:]))
     try cache.database.execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
-    // What the newer release calls otherwise.
+    // A column that has another name in the newer release.
     try cache.database.execute("ALTER TABLE cache_targets RENAME COLUMN sequence_number TO s")
     if isMarked { try cache.markDamaged("a page was damaged") }
     cache.close()
@@ -285,7 +285,7 @@ struct CacheFileTests {
   }
 
   @Test(
-    "a recovery whose new file still needs its log sets nothing aside, and begins anew at the next opening",
+    "a recovery whose new file still needs its log sets nothing aside, and starts again at the next opening",
     arguments: [StoreError.Kind.full, .unavailable])
   func replacementWithLog(failure: StoreError.Kind) throws {
     do {

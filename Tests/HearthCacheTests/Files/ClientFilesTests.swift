@@ -37,7 +37,7 @@ struct ClientFilesTests {
     #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
   }
 
-  @Test("files of a living client that were deleted are made anew")
+  @Test("deleted files of a living client are created again")
   func deleted() throws {
     let (first, second) = (try client("first"), try client("second"))
     #expect(try !second.makeMissing())
@@ -56,7 +56,7 @@ struct ClientFilesTests {
     #expect(try !second.makeMissing(), "it has ended")
   }
 
-  @Test("one client holds the lease also if its file is deleted: the holder makes it anew, or has lost it")
+  @Test("one client holds the lease also if its file is deleted: the holder creates it again, or has lost it")
   func deletedLease() throws {
     let (first, second) = (try client("first"), try client("second"))
     #expect(try first.acquireLease())

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthCache
 
-/// Whether a cache is that of one client, or of clients that share it, which have more tables.
+/// The kind of a cache: of one client, or of clients that share it and have more tables.
 enum DamagedCacheKind: String, CaseIterable, CustomTestStringConvertible {
   case single, shared
 
@@ -115,7 +115,7 @@ private final class DamagedCache {
     try store.noteFailedAttempt(at: [1], .rejected)
   }
 
-  /// What two clients tell each other, of whom this one holds the lease.
+  /// Exchanges notices between two clients. This one holds the lease.
   private func fillTablesOfClients() throws {
     let (other, neighbour) = try Self.open(folder, kind)
     defer { other.close() }
@@ -133,7 +133,7 @@ private final class DamagedCache {
     written[try store.write(.set(key(path), ["text": .string(text)])).batchID] = marker
   }
 
-  /// Damages the file and begins anew on it.
+  /// Damages the file and starts again on it.
   func damage(_ body: (inout Data) throws -> Void) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
     try body(&bytes)
@@ -174,7 +174,7 @@ private final class DamagedCache {
     #expect(kept.filter { $0.hasSuffix(".corrupt") }.count <= 1 && kept.count <= 3, "\(context): \(kept)")
   }
 
-  /// - Returns: What has failed.
+  /// - Returns: The operations that have failed.
   private func use(round: Int) -> [String] {
     var failures: [String] = []
     func attempt(_ name: String, _ body: () throws -> Void) {
@@ -209,7 +209,7 @@ private final class DamagedCache {
     return failures
   }
 
-  /// Of a shared cache less, because the tables of documents are those of a single one.
+  /// Tries less with a shared cache, because its tables of documents are those of a single client.
   private func useDocuments(_ round: Int, _ attempt: (String, () throws -> Void) -> Void) {
     for name in kind == .single ? ["rooms", "halls"] : ["halls"] {
       attempt("target") {
@@ -225,7 +225,7 @@ private final class DamagedCache {
     }
   }
 
-  /// Takes the lease, and lets another client write something, of which this one must hear.
+  /// Takes the lease, and lets another client write something that this one must learn of.
   private func share() throws {
     #expect(try store.updateClient(wantsNetwork: true, isVisible: true) != .notHeld)
     try store.publish(.online)
@@ -368,7 +368,7 @@ struct DamagedFileTests {
       try cache.damage { PageDamage.overwritten.apply(to: &$0, page: try #require(root) - 1) }
       let context = "\(table).\(column) = \(value)"
       try cache.exercise(context)
-      // What is found without the page is found by these.
+      // Lost batches are found by means of these tables.
       if !["cache_batch_documents", "cache_mutation_batches", "cache_users"].contains(table) {
         let lost = try cache.lostBatches()
         #expect(lost.isEmpty, "\(context): \(lost.keys.sorted())")

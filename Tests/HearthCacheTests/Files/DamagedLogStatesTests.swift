@@ -92,7 +92,7 @@ struct DamagedLogStatesTests {
     let cache = try TestCache(.file)
     if isMigrated { try makeTablesOfReleaseBefore(cache.database) }
     try write("rooms/1", in: cache.store)
-    // Of the mark itself, or of the frame before it.
+    // The bytes of the mark itself, or of the frame before it.
     let place = try logBytes(cache)
     try change(cache, times: changesBefore)
     _ = try cache.store.noteSending(1, reserving: SentMarks.reservation)

@@ -117,7 +117,7 @@ struct DamagedLogTests {
   func earlierUse() throws {
     let (first, store) = try open()
     for number in 1...Self.writeCount { try store.write(.set(key("rooms/\(number)"), [:])) }
-    // The log begins anew over the former one.
+    // The log starts again over the former one.
     _ = try first.database.firstRow("PRAGMA wal_checkpoint(RESTART)") { try $0.int64(at: 0) }
     try store.write(.set(key("rooms/last"), [:]))
     let path = folder.file(CacheFile.fileName)

@@ -6,7 +6,7 @@ import Testing
 @testable import HearthCache
 
 /// A process gets the folder for itself after the others have given it back, and then cannot use it.
-@Suite("A cache that somebody else cannot open")
+@Suite("A cache that another process cannot open")
 struct FailedOpeningTests {
   private let folder = TemporaryFolder()
   private let full = StoreError(kind: .full, message: "the disk is full")

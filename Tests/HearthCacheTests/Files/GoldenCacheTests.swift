@@ -162,7 +162,7 @@ struct GoldenCacheTests {
   }
 }
 
-/// Bytes of which most are zeros, as pairs of two numbers and what lies between the zeros: how many zeros, how many other bytes, those bytes.
+/// Bytes that are mostly zeros, as runs: the number of zeros, the number of other bytes, and those bytes.
 private enum ZeroRuns {
   /// Fewer zeros take less space as they are.
   private static let shortestRun = 16

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthCache
 
-/// A checkpoint has moved the log into the file before a process was killed. SQLite keeps the log as it is until the next commit, and puts its pages
-/// over those of the file again when it opens both.
+/// A checkpoint has copied the log into the file before a process was killed. SQLite keeps the log as it is until the next commit, and puts
+/// its pages over those of the file again when it opens both.
 @Suite("A write-ahead log that is damaged after it was moved into the file")
 struct MovedLogTests {
   private static let headerBytes = 32
@@ -73,7 +73,7 @@ struct MovedLogTests {
       try cache.store.receive(
         found("halls/1", version + 1, ["n": .integer(version)]), at: version + 1, for: [target], token: "\(number + 1)")
     }
-    // Otherwise the log would begin anew.
+    // Otherwise the log would start again.
     let reader = try Database(.file(path: cache.folder.file(CacheFile.fileName)), options: .init(isReadOnly: true))
     defer { reader.close() }
     return try reader.readTransaction("Read") {

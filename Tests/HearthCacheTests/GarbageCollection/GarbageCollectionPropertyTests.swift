@@ -121,7 +121,7 @@ private struct Simulation {
       naive.use(removed)
       for key in added { event.documentUpdates[key] = found(key.canonicalString, version, ["n": .integer(1)]) }
     }
-    // Somebody else's: for a target that is not listened to any more.
+    // Documents of another listener: for a target that is not listened to any more.
     for key in keys(upTo: 1) where event.documentUpdates[key] == nil {
       event.documentUpdates[key] = missing(key.canonicalString, version)
       naive.use([key])

@@ -13,8 +13,8 @@ struct GarbageCollectionTests {
 
   private func rooms(_ limit: Int) -> Target { collection("rooms").with(limit: limit, type: .first).target }
 
-  /// Four targets that nobody listens to any more, the first of which shares a document with one that is in use; pending
-  /// writes of two users; a document that only a view shows.
+  /// Four targets without listeners; pending writes of two users; a document that only a view shows. The first target shares a document
+  /// with one that is in use.
   private func makeCache(_ backing: Backing = .memory) throws -> (TestCache, inUse: TargetID) {
     let cache = try TestCache(backing, user: "alice")
     let store = cache.store

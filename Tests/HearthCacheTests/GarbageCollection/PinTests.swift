@@ -108,7 +108,7 @@ struct PinTests {
   }
 
   @Test(
-    "a pinned query with a limit keeps what sorts within its result, whoever has sent it, and nothing behind it",
+    "a pinned query with a limit keeps what sorts within its result, from any sender, and nothing behind it",
     arguments: [
       (byNumber.with(limit: 2, type: .first), ["1", "2", "3", "4"]),
       (byNumber.with(limit: 2, type: .last), ["2", "3", "4", "5"]),
@@ -218,7 +218,7 @@ struct PinTests {
     #expect(run.report.removedDocumentCount == 30)
   }
 
-  @Test("a result that changes while it is read is read anew, and is kept as a whole if it changes all the time")
+  @Test("a result that changes while it is read is read again, and is kept as a whole if it changes all the time")
   func changesWhileRead() throws {
     for changeCount in [0, 1, 100] {
       let (cache, target) = try makeLargeResult()
@@ -228,7 +228,7 @@ struct PinTests {
       while !run.isFinished {
         _ = try cache.store.advance(&run) { _ in false }
         stepCount += 1
-        // Of these, one becomes the new edge.
+        // One of these becomes the new edge.
         if stepCount % 20 == 0, stepCount / 20 <= changeCount {
           let number = Int64(stepCount / 20)
           try cache.store.receive(

@@ -98,7 +98,7 @@ struct CacheInspectionTests {
   }
 
   @Test(
-    "the cache itself says of which database it is, and a refused write is read with that", arguments: [true, false])
+    "the cache itself names its database, and a refused write is read with that", arguments: [true, false])
   func databaseName(_ isNamed: Bool) throws {
     let folder = try makeRefused()
     if !isNamed {
@@ -142,7 +142,7 @@ struct CacheInspectionTests {
     #expect(try CacheInspection.read(folder: folder.path) { $0.databaseID } == TestCache.databaseID)
   }
 
-  @Test("a document whose writes are all acknowledged is not pending, whoever looks and however")
+  @Test("a document whose writes are all acknowledged is not pending, for every reader and every way to look")
   func acknowledged() throws {
     let folder = try InspectedFolder()
     let (cache, store) = try InspectedFolder.open(folder.folder)
@@ -236,7 +236,7 @@ struct CacheInspectionTests {
     let (cache, store) = try InspectedFolder.open(folder)
     defer { cache.close() }
     try store.write(.set(key("cities/c1"), ["n": 1]))
-    // What a process leaves that ends now.
+    // The files that a process leaves if it ends now.
     let copy = TemporaryFolder()
     try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
     let names = ["cache.sqlite", "cache.sqlite-wal"] + (hasLogIndex ? ["cache.sqlite-shm"] : [])

@@ -23,7 +23,7 @@ struct CacheMaintenanceTests {
     #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
   }
 
-  /// A cache without pending writes, of which two were refused.
+  /// A cache with two refused writes and no pending ones.
   private func folderOfRefusedWrites() throws -> InspectedFolder {
     let folder = try InspectedFolder()
     let (cache, store) = try InspectedFolder.open(folder.folder)

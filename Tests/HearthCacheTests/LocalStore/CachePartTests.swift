@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthCache
 
-/// The parts of which a `LocalStore` is composed, each for itself.
+/// The parts of a `LocalStore`, each for itself.
 @Suite("The parts of a cache")
 struct CachePartTests {
   private static let databaseID = DatabaseID(projectID: "p")

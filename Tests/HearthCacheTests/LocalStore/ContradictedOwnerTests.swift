@@ -165,7 +165,7 @@ struct ContradictedOwnerTests {
     #expect(try setAside(again.database) == ["5 =bob"])
   }
 
-  @Test("are not compared with what another user's batch was made for")
+  @Test("are not compared with the base of another user's batch")
   func bases() throws {
     let cache = try makeCache(rooms: [])
     cache.store.conflictRules = ConflictRules([ConflictRule(.collectionGroup("rooms"), .keepBoth)])

@@ -14,7 +14,7 @@ struct DamagedUserTests {
 
   private static let garbage = ["x'FF00'", "CAST(x'FF' AS TEXT)", "'alice'"]
 
-  @Test("the writes of a user whose key is damaged are set aside, and the client is opened anew", arguments: garbage)
+  @Test("the writes of a user whose key is damaged are set aside, and the client is reopened", arguments: garbage)
   func running(value: String) throws {
     let cache = try TestCache(.file)
     defer { cache.close() }

@@ -17,7 +17,7 @@ struct FailedSyncTests {
     }
   }
 
-  @Test("at a commit has the cache opened anew")
+  @Test("at a commit has the cache reopened")
   func commit() throws {
     let cache = try TestCache(.file)
     cache.database.injectFailure = { $0 == .commit ? Self.failedSync : nil }
@@ -27,7 +27,7 @@ struct FailedSyncTests {
     cache.close()
   }
 
-  @Test("while the log is moved after a commit has the cache opened anew, although SQLite does not report it")
+  @Test("during the checkpoint after a commit has the cache reopened, although SQLite does not report it")
   func checkpoint() throws {
     let folder = TemporaryFolder()
     var options = Database.Options()
@@ -71,7 +71,7 @@ struct FailedSyncTests {
     #expect(CacheFiles(folder: folder.path).markedDamage == nil)
   }
 
-  @Test("counts also where the cache is to be opened anew because rows of it were repaired")
+  @Test("counts also where the cache must be reopened because rows of it were repaired")
   func besideRepair() throws {
     let cache = try TestCache(.file)
     _ = try cache.store.allocateTarget(collection("rooms").target)

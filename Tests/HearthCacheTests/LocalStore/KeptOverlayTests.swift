@@ -103,7 +103,7 @@ struct KeptOverlayTests {
     #expect(try store.read("rooms/a").values == ["n": 11, "m": 3])
   }
 
-  @Test("a document that comes or goes is looked at anew by patches", arguments: Backing.allCases)
+  @Test("a document that comes or goes is looked at again by patches", arguments: Backing.allCases)
   func existence(_ backing: Backing) throws {
     let cache = try TestCache(backing)
     defer { cache.close() }
@@ -151,7 +151,7 @@ struct KeptOverlayTests {
     #expect(try cache.store.read("rooms/a").values == ["n": 9, "m": 9, "k": 2])
   }
 
-  @Test("a field beside one that was deleted and set again follows the backend", arguments: Backing.allCases)
+  @Test("a field next to one that was deleted and set again follows the backend", arguments: Backing.allCases)
   func parents(_ backing: Backing) throws {
     let cache = try TestCache(backing)
     defer { cache.close() }
@@ -163,7 +163,7 @@ struct KeptOverlayTests {
     #expect(try store.read("rooms/a").values == ["in": ["n": 2, "m": 6]])
   }
 
-  @Test("the fields beside one whose deletion is pending follow the backend", arguments: Backing.allCases)
+  @Test("the fields next to one whose deletion is pending follow the backend", arguments: Backing.allCases)
   func besideDeletedFields(_ backing: Backing) throws {
     let cache = try TestCache(backing)
     defer { cache.close() }
@@ -213,7 +213,7 @@ struct KeptOverlayTests {
     for number in 1...3 {
       try store.write(.patch(key("rooms/a"), ["n": .integer(Int64(number))], mask: mask("n")))
     }
-    // Whoever reads one of them fails.
+    // Reading one of them fails.
     try cache.database.execute("UPDATE cache_mutation_batches SET batch = X'FF'")
     try store.receive(found("rooms/a", 6, ["n": 6, "m": 6]), at: 6)
     #expect(try store.read("rooms/a").values == ["n": 3, "m": 6])

@@ -60,7 +60,7 @@ struct LocalViewTests {
     #expect(try store.read("rooms/a").values == ["n": .integer(2), "m": .integer(1)])
   }
 
-  @Test("an increment is not counted twice when the document changes meanwhile", arguments: Backing.allCases)
+  @Test("an increment is not counted twice when the document changes in between", arguments: Backing.allCases)
   func incrementKeepsItsBase(_ backing: Backing) throws {
     let cache = try TestCache(backing)
     defer { cache.close() }

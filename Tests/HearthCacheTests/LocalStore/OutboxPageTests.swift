@@ -48,7 +48,7 @@ struct OutboxPageTests {
     #expect(try pages(cache.store, .init(byteCount: 1_500)) == [[1, 2], [3]])
   }
 
-  @Test("is listed as it was at the beginning, without what was answered meanwhile")
+  @Test("is listed as it was at the beginning, without the writes answered since")
   func changesMeanwhile() throws {
     let cache = try TestCache(.memory)
     defer { cache.close() }

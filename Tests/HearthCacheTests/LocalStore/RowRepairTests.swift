@@ -38,7 +38,7 @@ struct RowRepairTests {
     #expect(cache.store.reopening == nil)
   }
 
-  @Test("of the list of tables, which then lacks one, have the file opened anew")
+  @Test("of the list of tables, which then lacks one, have the file reopened")
   func missingTable() throws {
     let (cache, _) = try makeCache()
     defer { cache.close() }
@@ -62,7 +62,7 @@ struct RowRepairTests {
   }
 
   @Test(
-    "of overlays are made anew from the queue",
+    "of overlays are rebuilt from the queue",
     arguments: ["x'FF'", "'text'", "(SELECT mutation FROM cache_overlays WHERE path = 'rooms/x')"])
   func overlay(value: String) throws {
     let (cache, _) = try makeCache()
@@ -89,7 +89,7 @@ struct RowRepairTests {
     #expect(cache.store.reopening == nil)
   }
 
-  @Test("of documents that are listened to are an error, and a reason to open the cache anew")
+  @Test("of documents that are listened to are an error, and a reason to reopen the cache")
   func listened() throws {
     let (cache, _) = try makeCache()
     defer { cache.close() }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthCache
 
-/// What neither can be sent nor belongs to anybody is kept where its bytes are left, and counted where they are not.
+/// Batches that cannot be sent and belong to no user are kept if their bytes are left, and counted if not.
 @Suite("Batches that are kept and not sent")
 struct SetAsideTests {
   /// Five batches: a waiting one, one that was set aside without a user, a refused one that is sound, one that is damaged, and one of a user
@@ -143,7 +143,7 @@ struct SetAsideTests {
     try cache.store.transactions.repairing { try cache.store.tables.globals.checkBatchCounter() }
     let report = try #require(reports.first)
     for part in [
-      "1 refused batches set aside that cannot be read", "1 refused or set aside batches kept whose user is not known",
+      "1 unreadable refused batches set aside", "1 refused or set aside batches of unknown users kept",
       "1 outcomes of writes lost", "1 pinned queries lost",
     ] { #expect(report.contains(part), "\(report)") }
     #expect(try rows(cache.database, "cache_unreadable_batches").map { String($0.prefix(4)) } == ["2 -1", "4 -1"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthCache
 
-/// What the cache knows of writes beyond their contents.
+/// The knowledge of the cache about writes beyond their contents.
 @Suite("Outcomes of writes")
 struct WriteOutcomeTests {
   private let cancelled = StatusError(code: .cancelled, message: "cancelled")
@@ -187,7 +187,7 @@ struct WriteOutcomeTests {
     #expect(OutcomeTable.maximumAgeSeconds == 30 * day)
     try withdraw(cache, 1, at: 0)
     try withdraw(cache, 2, at: 100)
-    // One that is kept on each day, the last of which looks for old ones.
+    // Keeps one outcome on each day. The last day looks for old ones.
     for number in 1...30 { try withdraw(cache, UInt64(1000 + number), at: Int64(number) * day) }
     try withdraw(cache, 256, at: 30 * day + 50)
     #expect(try [1, 2, 256].map { try hasOutcome(cache, $0) } == [false, true, true])

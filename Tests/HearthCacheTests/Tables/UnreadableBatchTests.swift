@@ -10,7 +10,7 @@ struct UnreadableBatchTests {
     "X'0A'", "X''", "'text'", "(SELECT batch FROM cache_mutation_batches WHERE batch_id = 1)",
   ]
 
-  /// Three batches of one document, of which the second is damaged, and one of another document by another user.
+  /// Three batches of one document, the second one damaged, and one batch of another document by another user.
   private func makeCache(_ damage: String, user: String? = nil) throws -> TestCache {
     let cache = try TestCache(.memory)
     let store = cache.store

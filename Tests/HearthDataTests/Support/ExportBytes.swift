@@ -64,7 +64,7 @@ enum ExportBytes {
     field(15, field(3, name) + [0x20, 0] + field(5, value))
   }
 
-  /// What an `.export_metadata` says of its outputs.
+  /// The part of an `.export_metadata` that names its outputs.
   static func metadata(_ outputs: [String]) -> [UInt8] {
     field(1, field(1, "e")) + field(2, field(1, "") + outputs.flatMap { field(2, $0) })
   }

@@ -31,7 +31,7 @@ struct WatchedResultTests {
       WatchTargetChange(state: .noChange, resumeToken: [UInt8(time)], readTime: SnapshotVersion(microseconds: time)))
   }
 
-  /// Sends messages of which only the last is a snapshot.
+  /// Sends messages. Only the last is a snapshot.
   private func changes(_ result: inout WatchedResult, _ messages: [WatchResponse]) -> [WatchedChange]? {
     var event = WatchedResult.Event.nothing
     for message in messages { event = result.received(message) }
@@ -69,7 +69,7 @@ struct WatchedResultTests {
         == [.removed(a.key), .changed(newer), .added(c)])
   }
 
-  @Test("a count that differs begins anew under another number, and late messages of the old one do not count")
+  @Test("a count that differs starts again under another number, and late messages of the old one do not count")
   func mismatch() throws {
     var result = WatchedResult(target: 1)
     let (a, b) = (try document("a", 1), try document("b", 1))

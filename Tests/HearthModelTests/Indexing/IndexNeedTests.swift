@@ -75,7 +75,7 @@ struct IndexNeedTests {
     #expect(isAnswered(query, by: try declared(indexes)))
     #expect(!isAnswered(query, by: try declared(indexes, scope: "COLLECTION_GROUP")))
     for index in indexes where indexes.count > 1 { #expect(!isAnswered(query, by: try declared([index]))) }
-    // Each suggestion answers the need that it is made for.
+    // Each suggestion answers its need.
     let suggestions = query.indexNeeds().map(\.suggestion)
     #expect(suggestions.count == 1 && suggestions[0].collectionGroup == "c" && suggestions[0].scope == .collection)
   }

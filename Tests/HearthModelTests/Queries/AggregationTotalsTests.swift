@@ -83,7 +83,7 @@ struct AggregationTotalsTests {
     #expect(try adjust([.integer(.max), .integer(2)], removing: [.integer(2)], adding: []) == nil)
     #expect(
       try adjust([.integer(1), .integer(-1)], removing: [], adding: [.integer(1)]) == nil, "how many were there?")
-    // What does not change is known.
+    // A count that does not change is known.
     let same = try adjust([.double(.nan), .integer(3)], removing: [.integer(3)], adding: [.integer(3)])
     #expect(try same == totals([.double(.nan), .integer(3)]).values)
     #expect(try adjust([.integer(3)], removing: [.integer(3)], adding: []) == totals([]).values)

@@ -56,7 +56,7 @@ struct QueryPropertyTests {
   func disjunctions(seed: Int) throws {
     var generator = ModelGenerator(seed: seed)
     var query = Query(path: path("c"), filters: generator.some(0..<4) { $0.filter() })
-    // Of all generated filters the ordered fields are the same on both sides.
+    // The ordered fields of all generated filters are the same on both sides.
     let terms = try #require(query.disjunctions(atMost: 100_000))
     for _ in 0..<30 {
       var document = generator.document()

@@ -109,7 +109,7 @@ private struct PlanComparison {
     #expect(reached.isSuperset(of: matches), place)
     for case .index(let access) in accesses {
       if access.isOrdered { checkOrder(of: access, &counts) }
-      // Of several alternatives, each leads to documents of its own.
+      // If there are several alternatives, each leads to documents of its own.
       guard accesses.count == 1 else { continue }
       for other in access.others {
         counts.others += 1

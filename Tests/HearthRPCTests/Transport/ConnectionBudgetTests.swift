@@ -15,7 +15,7 @@ struct ConnectionBudgetTests {
     }
   }
 
-  @Test("100,000 pings in a minute beside a call are served, and twice as many are not")
+  @Test("100,000 pings in a minute alongside a call are served, and twice as many are not")
   func pingsBesideACall() {
     func excess(pings: Int64) -> ConnectionBudget.Excess? {
       var budget = ConnectionBudget(limits: ConnectionLimits(), now: start)
@@ -36,7 +36,7 @@ struct ConnectionBudgetTests {
     }
   }
 
-  @Test("what calls pay for pings does not last for ever")
+  @Test("what calls pay for pings does not last permanently")
   func paidPingsAreBounded() {
     var budget = ConnectionBudget(limits: ConnectionLimits(), now: start)
     for _ in 0..<1_000_000 { budget.callFramePassed() }
@@ -79,7 +79,7 @@ struct ConnectionBudgetTests {
     }
   }
 
-  @Test("answers to pings that the peer does not read are bounded, whoever paid for them")
+  @Test("answers to pings that the peer does not read are bounded, no matter who paid for them")
   func unsentAnswers() {
     var budget = ConnectionBudget(limits: ConnectionLimits(), now: start)
     let excess = (0..<1001).lazy.compactMap { _ in

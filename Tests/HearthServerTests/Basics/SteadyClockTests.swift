@@ -29,7 +29,7 @@ struct SteadyClockTests {
     var clock = SteadyClock(wall: 1_000 * Self.second, elapsed: 0)
     #expect(clock.time(wall: 90_000 * Self.second, elapsed: Self.second).time == 1_001 * Self.second)
     #expect(clock.time(wall: 1_030 * Self.second, elapsed: 30 * Self.second) == (1_030 * Self.second, nil))
-    // A second jump begins its minute anew.
+    // A second jump restarts its minute.
     #expect(clock.time(wall: 90_000 * Self.second, elapsed: 31 * Self.second).time == 1_031 * Self.second)
     #expect(clock.time(wall: 80_000 * Self.second, elapsed: 90 * Self.second).time == 1_090 * Self.second)
     #expect(clock.time(wall: 80_002 * Self.second, elapsed: 92 * Self.second).time == 1_092 * Self.second)

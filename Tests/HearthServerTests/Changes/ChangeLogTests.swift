@@ -211,7 +211,7 @@ struct ChangeLogTests {
     }
   }
 
-  @Test("a folder with the former log is taken over: documents and counts stay, history begins anew")
+  @Test("a folder with the former log is taken over: documents and counts stay, history starts again")
   func olderFolder() async throws {
     try await withTemporaryFolder { folder in
       let location = Database.Location.file(path: folder + ".sqlite")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-/// What production refuses, with the texts of Google's emulator. `RequestComparisonTests` compares generated requests.
+/// Requests that production refuses, with the texts of Google's emulator. `RequestComparisonTests` compares generated requests.
 @Suite("Rules of requests")
 struct RequestRulesTests {
   private static let reserved = ["__x__", "__id0__", "__id007__", "__id9223372036854775808__", ".", ".."]

@@ -12,7 +12,7 @@ import Testing
 struct DatabaseOpeningTests {
   private static let ids = (0..<4).map { DatabaseID(projectID: "p\($0)") }
 
-  /// Runs `body` with a server's databases, the first of which are in its folder with one document each.
+  /// Runs `body` with a server's databases. The first ones are in its folder with one document each.
   private static func withBackend(
     stored count: Int = 2, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock = .system,
     gate: OpeningGate = OpeningGate(), _ body: (EmbeddedBackend, _ folder: String) async throws -> Void
@@ -152,7 +152,7 @@ struct DatabaseOpeningTests {
       let gate = DispatchSemaphore(value: 0)
       let holding = Task { await storage.hold(gate) }
       clock.advance(seconds: 301)
-      // Whoever has opened it may hold it for a moment longer.
+      // A call that has opened it may hold it for a moment longer.
       let closing = Task { while (try? storage.currentVersion()) != nil { await backend.closeIdle() } }
       try await waitUntil { backend.openDatabases().all.isEmpty }
       let calls = (0..<8).map { _ in Task { try await backend.database(Self.ids[0]) } }

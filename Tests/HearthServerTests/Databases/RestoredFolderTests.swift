@@ -29,7 +29,7 @@ final class DatabaseSite {
     var log: Data?
   }
 
-  /// How a copy takes the place of the database.
+  /// The way in which a copy replaces the database.
   enum Way: CaseIterable {
     case overwrite, rename, remove
   }
@@ -107,7 +107,7 @@ final class DatabaseSite {
     return listener.token
   }
 
-  /// What a client gets that resumes.
+  /// Returns the changes that a resuming client gets.
   func resume(_ token: [UInt8]) async throws -> [String] {
     var listener = Listener(try start())
     return try await listener.add(Self.query, token: token)
@@ -187,7 +187,7 @@ struct RestoredFolderTests {
     }
   }
 
-  @Test("a copy that goes on beside its original knows what came before the copy, and each its own from then on")
+  @Test("a copy that goes on next to its original knows what came before the copy, and each its own from then on")
   func sideBySide() async throws {
     try await DatabaseSite.run { site in
       try await site.set("c/a")

@@ -72,7 +72,7 @@ struct ServerDamagedLogTests {
       let error = #expect(throws: StoreError.self) { try open(path) }
       #expect(error?.kind == .corrupt)
       let message = error?.message ?? ""
-      #expect(message.contains("is damaged, and commits lie behind it"), "\(message)")
+      #expect(message.contains("is damaged, and commits follow it"), "\(message)")
       #expect(message.contains("Restore a backup") && message.contains("wal_checkpoint"), "\(message)")
       try expectUnchanged(files, in: folder)
     }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Brief calls")
 struct BriefCallTests {
-  @Test("a database is opened beside the event loop that asks for it, and found on the loop afterwards")
+  @Test("a database is opened off the event loop that asks for it, and found on the loop afterwards")
   func opening() async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let openings = Mutex<[Bool]>([])

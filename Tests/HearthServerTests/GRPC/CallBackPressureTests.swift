@@ -44,7 +44,7 @@ struct CallBackPressureTests {
       try await client.wait(for: "the window's content") { $0.messageBytes[1] == 50_000 }
       try await waitUntil { server.load.queuedBytes > limits.queuedBytesPerStream / 2 }
       let most = limits.queuedBytesPerStream + Self.documentBytes + 1000
-      // The other documents are not even read: another call is answered meanwhile, and nothing is added.
+      // The other documents are not even read: another call is answered in that state, and nothing is added.
       for stream in stride(from: UInt32(3), to: 23, by: 2) {
         try await client.send(try Frame.getCall(stream))
         try await client.wait(for: "an answer") { $0.statuses[stream] != nil }

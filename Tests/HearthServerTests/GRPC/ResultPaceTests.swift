@@ -58,7 +58,7 @@ struct ResultPaceTests {
   @Test("a stream does not rest when nobody else is served")
   func alone() async throws {
     let sleeps = try await sleeps(pieces: 10, .milliseconds(2)) { load, piece in if piece == 5 { serveCall(load) } }
-    #expect(sleeps == [.milliseconds(2)], "only after the piece beside which a call was served")
+    #expect(sleeps == [.milliseconds(2)], "only after the piece during which a call was served")
   }
 
   @Test("a stream that waits for its client rests no longer than ten milliseconds")

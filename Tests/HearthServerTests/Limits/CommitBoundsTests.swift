@@ -80,7 +80,7 @@ struct CommitBoundsTests {
         #expect(refusal?.message.contains("Transaction too big") == true, "\(refusal as Any)")
         #expect(refusal?.message.contains("--max-rewritten-megabytes") == true, "\(refusal as Any)")
       }
-      // What replaces a document reads and writes no more than the request holds.
+      // A write that replaces a document reads and writes no more than the request holds.
       try await fixture.commit((0..<20).map { .set(document, ["n": $0.value]) })
       let exceeded = try metrics.expectCounter(
         "hearth.server.limit.exceeded", [("limit", "rewritten_bytes_per_commit")])

@@ -91,7 +91,7 @@ struct HostileRequestTests {
         }
       }
       try await fixture.expectService()
-      // Of all these ids only "d" was there.
+      // Only the document "d" among all these ids was there.
       #expect(await failure { try await fixture.get("c/d") }?.code == .notFound)
     }
   }

@@ -13,7 +13,7 @@ import Testing
 @Suite("The encoding of stored documents", .timeLimit(.minutes(3)))
 struct StoredEncodingTests {
   private static let database = ServerFixture.database
-  /// What clients of gRPC take in one message by default.
+  /// The message size that clients of gRPC accept by default.
   private static let clientBytes = 4 << 20
 
   private static func checked(_ bytes: [UInt8]) throws -> [UInt8] {
@@ -69,7 +69,7 @@ struct StoredEncodingTests {
     }
   }
 
-  @Test("six megabytes in an unknown field beside a number are not stored")
+  @Test("six megabytes in an unknown field next to a number are not stored")
   func unknownField() async throws {
     try await ServerFixture.withServer { fixture in
       let value = Bytes.number(2, 1) + Bytes.field(100, [UInt8](repeating: 7, count: 6 << 20))

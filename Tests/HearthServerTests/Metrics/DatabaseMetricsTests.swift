@@ -7,7 +7,7 @@ import Testing
 @testable import HearthRPC
 @testable import HearthServer
 
-/// What databases report to a metrics backend.
+/// The metrics that databases report to a metrics backend.
 @Suite("Metrics of databases", .timeLimit(.minutes(2)))
 struct DatabaseMetricsTests {
   private let factory = TestMetrics()

@@ -11,7 +11,8 @@ import Testing
 @testable import HearthRPC
 @testable import HearthServer
 
-/// What a server reports to a metrics backend. The backend is given to the server: to bootstrap one would be for all tests.
+/// The metrics that a server reports to a metrics backend. The backend is passed to the server, because bootstrapping one would affect all
+/// tests.
 @Suite("Metrics of the server", .timeLimit(.minutes(2)))
 struct ServerMetricsTests {
   typealias Frame = RawHTTP2Client.Frame

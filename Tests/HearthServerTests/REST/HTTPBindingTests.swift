@@ -18,7 +18,7 @@ struct HTTPBindingTests {
     #expect(methods.count == 17)
     let single = Set(methods.filter { !$0.clientStreaming }.map(\.name))
     #expect(Set(bindings.map(\.method)) == single)
-    #expect(bindings.count == 20, "15 methods, five of which have two")
+    #expect(bindings.count == 20, "15 methods; five have two")
     for method in methods where !method.clientStreaming {
       let own = bindings.filter { $0.method == method.name }
       #expect(own.allSatisfy { $0.isStream == method.serverStreaming })

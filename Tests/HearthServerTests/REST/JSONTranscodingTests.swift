@@ -187,7 +187,7 @@ struct JSONTranscodingTests {
       var output = JSONOutput(isPretty: false)
       let isRead =
         (try? bytes.withUnsafeBytes { try JSONEncoding(schema: schema).write($0, of: index, to: &output) }) != nil
-      // What is written is JSON, whatever the bytes were.
+      // The output is JSON, whatever the bytes were.
       if isRead { _ = try JSONTextReader.read(output.bytes[...]) }
     }
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Readers beside the writer")
+@Suite("Readers alongside the writer")
 struct ReaderTests {
   /// Holds threads back until it is opened.
   private final class Gate: Sendable {
@@ -26,7 +26,7 @@ struct ReaderTests {
 
     func open() { semaphore.signal() }
 
-    /// Waits until somebody is held back.
+    /// Waits until a reader is held back.
     func arrived() async {
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
@@ -90,7 +90,7 @@ struct ReaderTests {
     }
   }
 
-  @Test("a read sees one state while commits go on beside it, and its version is that of this state")
+  @Test("a read sees one state while commits go on, and its version is that of this state")
   func oneState() async throws {
     try await Self.withFile { fixture in
       try await fixture.set("c/a", ["n": 1.value])

@@ -23,7 +23,7 @@ struct FloodTests {
     }
   }
 
-  @Test("pings beside a call that outrun any measurement of bandwidth: 20,000 at once and 2,000 a second")
+  @Test("pings alongside a call that outrun any measurement of bandwidth: 20,000 at once and 2,000 a second")
   func busyPings() async throws {
     try await expectEnd("too_many_pings") { client in
       try await client.send([Frame.headers(1, method: "Listen")])
@@ -107,7 +107,7 @@ struct FloodTests {
     }
   }
 
-  @Test("a SETTINGS frame with 2,700 entries, each of which the codec would apply to each stream")
+  @Test("a SETTINGS frame with 2,700 entries, which the codec would apply to each stream one by one")
   func longSettings() async throws {
     try await expectEnd("too_many_settings") { client in
       var payload = ByteBuffer()

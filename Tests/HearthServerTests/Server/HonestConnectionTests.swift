@@ -30,7 +30,7 @@ struct HonestConnectionTests {
     }
   }
 
-  @Test("10,000 pings beside calls")
+  @Test("10,000 pings alongside calls")
   func pingsBesideCalls() async throws {
     try await withClient { client in
       for call in UInt32(0)..<UInt32(1000 * scale) {
@@ -59,7 +59,7 @@ struct HonestConnectionTests {
     }
   }
 
-  @Test("10,000 pings beside a listener that has nothing to tell")
+  @Test("10,000 pings alongside a listener that has nothing to tell")
   func pingsBesideAListener() async throws {
     try await withClient { client in
       try await client.send([Frame.headers(1, method: "Listen"), try listenRequest(on: 1)])

@@ -48,7 +48,7 @@ final class ServeProcess {
     return URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
   }
 
-  /// What the process has printed and logged.
+  /// The output and the log of the process.
   var log: String { output.text.withLock { $0 } }
 
   private struct Failure: Error { var log: String }
@@ -65,7 +65,7 @@ final class ServeProcess {
     return port
   }
 
-  /// Of Linux only: the processor time in seconds that the process has used.
+  /// The processor time in seconds that the process has used. On Linux only.
   func processorTime() throws -> Double {
     // Fields 14 and 15 are ticks of a hundredth of a second, counted behind the name in parentheses (man 5 proc).
     let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)

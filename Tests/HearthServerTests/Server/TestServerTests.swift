@@ -5,7 +5,7 @@ import Testing
 /// Uses the public API alone. The article "Testing your app" has tests with clients.
 @Suite("A test server")
 struct TestServerTests {
-  @Test("listens on a free port of this machine, beside others")
+  @Test("listens on a free port of this machine, next to others")
   func ports() async throws {
     let first = try await TestServer.start()
     let second = try await TestServer.start()

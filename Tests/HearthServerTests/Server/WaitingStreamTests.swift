@@ -30,7 +30,7 @@ struct WaitingStreamTests {
 
     func append(_ channel: any Channel) { channels.withLock { $0.append(channel) } }
 
-    /// What the connection that was accepted last has to do with its streams.
+    /// The work that the connection accepted last has with its streams.
     func counts() async throws -> Counts {
       guard let channel = channels.withLock({ $0.last }) else { return Counts() }
       return try await channel.eventLoop.submit {

@@ -109,7 +109,7 @@ struct ListingCallTests {
           count += 1
           return count
         }
-        // What is written behind the documents of the page is not there.
+        // A document that is written behind those of the page is not there.
         guard count == 2 else { return }
         _ = try? await fixture.set("c/d1003")
         _ = try? await fixture.set("c/d1000a/below/x")

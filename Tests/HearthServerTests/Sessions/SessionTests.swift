@@ -84,7 +84,7 @@ struct SessionTests {
     try await Self.attempts[index].attempt(fixture.database.session)
   }
 
-  /// What a transaction can read.
+  /// The reads that a transaction can make.
   private static let reads: [(name: String, access: Access)] = [
     ("documents", .get([key("c/a")])), ("a result", .list(query)), ("a sum", .aggregate(query)),
   ]

@@ -95,7 +95,7 @@ struct AutomaticIndexTests {
 
   // MARK: - Databases
 
-  /// Documents of which each query finds a few.
+  /// Stores documents so that each query finds a few.
   private static func fill(_ fixture: StorageFixture, fields: [String]) async throws {
     for start in stride(from: 0, to: 150, by: 50) {
       let mutations = (start..<start + 50).map { n in

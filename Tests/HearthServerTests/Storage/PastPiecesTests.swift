@@ -106,7 +106,7 @@ struct PastPiecesTests {
     #expect(pieces.flatMap(\.documents) == expected)
   }
 
-  @Test("a result of which much has changed is sorted once, unless its limit needs little of it", arguments: [nil, 10])
+  @Test("a result that has changed much is sorted once, unless its limit needs little of it", arguments: [nil, 10])
   func muchChanged(limit: Int?) async throws {
     let fixture = try StorageFixture()
     let writes = (100..<400).map { Mutation.set(key("c/d\($0)"), ["n": $0.value]) }

@@ -67,7 +67,7 @@ struct ServerIndexTests {
       try await fixture.set("users/new/orders/o", ["n": (-1).value])
       let second = try await fixture.storage.run(query, at: nil)
       #expect(second.documents.map(\.key) == [key("users/new/orders/o")])
-      // A document that comes before the index is filled to its end is looked for beside it.
+      // A document that arrives before the index is complete is looked for outside the index.
       try await waitUntil { try await fixture.storage.run(query, at: nil).execution?.rowsRead == 1 }
       await fixture.storage.close()
 

@@ -28,7 +28,7 @@ struct SpaceTests {
     }
   }
 
-  @Test("a file that another program has made anew without vacuum keeps its size, and no step is tried again and again")
+  @Test("a file that another program has rebuilt without vacuum keeps its size, and no step is tried again and again")
   func withoutVacuum() async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthServer
 
-/// What a file or a disk does to the database that is on it.
+/// Failures of a file or a disk, and their effect on the database there.
 @Suite("Trouble with the storage")
 struct StorageTroubleTests {
   @Test("a damaged document fails the commits that need it, not those that share their transaction")

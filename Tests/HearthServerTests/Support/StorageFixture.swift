@@ -63,7 +63,7 @@ extension ChangeFeed {
   /// Matches what was committed, and returns when all streams that it concerns have been woken.
   func awaitWakes() {
     match()
-    // What the queue has matched before, it may be about to wake.
+    // The queue may be about to wake the streams that it has matched before.
     queue.sync {}
   }
 }

@@ -10,7 +10,7 @@ struct LockSimulation {
   private struct Actor {
     var seniority: UInt64?
     var owner: LockTable.Owner?
-    /// What it has read.
+    /// The documents that it has read.
     var documents: [DocumentKey: Int?] = [:]
     var ranges: [(query: HearthModel.Query, result: [DocumentKey: Int])] = []
     var readsLeft = 0

@@ -189,7 +189,7 @@ struct LockTableTests {
     #expect(table.release(Self.second) == [])
   }
 
-  @Test("a circle through writes that wait in front of readers is none: one of the readers overtakes them")
+  @Test("a cycle through writes that wait in front of readers is none: one of the readers overtakes them")
   func longCircle() {
     var table = LockTable()
     _ = table.read([key("c/a")], nil, by: Self.first, at: 0)

@@ -127,7 +127,7 @@ struct PessimisticTransactionTests {
             }
           }
         }
-        // Writes that are no transactions, of the same document and beside it.
+        // Writes outside transactions, of the same document and of another one.
         group.addTask {
           for index in 0..<25 {
             try await fixture.commit(.set(key("c/other"), ["n": index.value]), .delete(key("c/none")))

@@ -7,14 +7,14 @@ import Testing
 @testable import HearthServer
 
 extension EmbeddedStorage {
-  /// What the writer would find.
+  /// The verdict of the writer.
   fileprivate func verdict(of check: ReadCheck, effort: ReadCheck.Effort) throws -> ReadCheck.Verdict {
     let start = published.withLock { $0.logStart }
     var effort = effort
     return try check.check(reader.changes, logStart: start, effort: &effort)
   }
 
-  /// Checks beside the writer, piece by piece.
+  /// Checks outside the writer, piece by piece.
   fileprivate nonisolated func checked(
     _ check: ReadCheck, effort: ReadCheck.Effort
   ) async throws -> (verdict: ReadCheck.Verdict, check: ReadCheck, pieces: Int) {
@@ -32,7 +32,7 @@ extension EmbeddedStorage {
 
 @Suite("The reads of optimistic transactions", .timeLimit(.minutes(5)))
 struct ReadCheckTests {
-  @Test("they are refused for the same changes in the writer and beside it, in pieces of any size", arguments: 1...60)
+  @Test("they are refused for the same changes in the writer and outside it, in pieces of any size", arguments: 1...60)
   func agreement(number: Int) async throws {
     let seed = SeededGenerator.askedSeed ?? UInt64(number)
     var generator = CaseGenerator(seed: seed, audience: .backend, database: ServerFixture.database)
@@ -72,7 +72,7 @@ struct ReadCheckTests {
           let beside = try await fixture.storage.checked(check, effort: effort)
           #expect(beside.verdict == expected, "HEARTH_TEST_SEED=\(seed)")
           guard beside.verdict == .holds else { continue }
-          // What comes afterwards is the writer's part.
+          // The rest is the writer's part.
           #expect(try await fixture.storage.verdict(of: beside.check, effort: 1_000) == .holds)
         }
       }
@@ -94,7 +94,7 @@ struct ReadCheckTests {
     return false
   }
 
-  @Test("a change between the check beside the writer and the commit is found, and others do not matter")
+  @Test("a change between the check outside the writer and the commit is found, and others do not matter")
   func later() async throws {
     let fixture = try StorageFixture()
     for n in 0..<10 { try await fixture.set("c/d\(n)", ["n": n.value]) }
@@ -146,7 +146,7 @@ struct ReadCheckTests {
         CommitRequest(mutations: [.set(key("x/y"), [:])]), ending: .init(reads: reads))
       let taken = steps.withLock { $0 }
       #expect(taken < 3_000, "\(taken) steps in the writer")
-      // One that has to be refused is, beside the writer too.
+      // A transaction that must be refused is refused outside the writer too.
       reads.queries.append(Query(path: path("c")).with(filter: .field(field("n"), .equal, 1.value)))
       let refused = CommitRequest(mutations: [.set(key("x/z"), [:])])
       let last = reads

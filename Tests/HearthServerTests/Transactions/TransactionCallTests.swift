@@ -56,7 +56,7 @@ struct TransactionCallTests {
     }
   }
 
-  @Test("a document that enters a query which was read makes an optimistic commit fail; one beside it does not")
+  @Test("a document that enters a query which was read makes an optimistic commit fail; one next to it does not")
   func phantom() async throws {
     try await ServerFixture.withServer { fixture in
       let query = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 5.value))

@@ -2,7 +2,7 @@ import HearthModel
 
 @testable import HearthServer
 
-/// What each document was after each commit, as read at once by the only one who commits.
+/// The state of each document after each commit, as read at once by the only writer.
 actor CommitHistory {
   private struct State {
     var version: SnapshotVersion

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HearthServer
 
-/// After each quiet point every stream shows what its queries find, whatever was committed, whoever shares the queries, and however slow
-/// the stream is.
+/// After each quiet point every stream shows the results of its queries, whatever was committed, whichever streams share the queries, and
+/// however slow the stream is.
 @Suite("Generated listens", .timeLimit(.minutes(5)))
 struct FanOutDifferentialTests {
   /// `HEARTH_TEST_HISTORIES` makes a run longer.

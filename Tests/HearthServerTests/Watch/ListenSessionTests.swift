@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Listening")
 struct ListenSessionTests {
-  @Test("a first snapshot that is sent in pieces is one state, whatever is committed meanwhile, and the changes follow")
+  @Test("a first snapshot that is sent in pieces is one state, whatever is committed then, and the changes follow")
   func pieces() async throws {
     let fixture = try StorageFixture()
     let count = 800
@@ -34,7 +34,7 @@ struct ListenSessionTests {
     #expect(Set(sent.keys) == Set((0..<count).map { key("c/d\($0)") }))
     let commits = sent.stop()
     try await session.catchUp()
-    // Each round of commits changes three documents, of which some are the same ones as in another round.
+    // Each round of commits changes three documents. Some are the same ones as in another round.
     #expect(Set(sent.keys.dropFirst(count)).count == sent.keys.count - count)
     #expect(sent.keys.count > count + commits && sent.keys.count <= count + 3 * commits)
   }
@@ -245,7 +245,7 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/b in 2 4 6 7", "snapshot"])
   }
 
-  @Test("a target without a number gets a free one, also beside the highest number that there is")
+  @Test("a target without a number gets a free one, also next to the highest number that there is")
   func freeNumber() async throws {
     let fixture = try StorageFixture()
     var listener = Listener(fixture)
@@ -368,7 +368,7 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/busy in 2", "c/gone deleted 2", "snapshot"])
   }
 
-  @Test("a stream that the log has forgotten too starts anew, and only with what still is")
+  @Test("a stream that the log has forgotten too starts again, and only with the documents that still exist")
   func forgotten() async throws {
     let fixture = try StorageFixture(feedCapacity: 2, retention: .init(bytes: 600))
     try await fixture.set("c/gone", ["n": 20.value])

@@ -62,7 +62,7 @@ struct ListenTroubleTests {
     for n in 0..<10 { try await fixture.set("c/d9", ["n": n.value]) }
     let logged = await #expect(throws: StatusError.self) { _ = try await slow.catchUp() }
     #expect(logged?.code == code)
-    // What the failure was about is still to come.
+    // The change that failed is still sent.
     trouble.set(nil)
     #expect(try await limited.catchUp().contains("c/d0 deleted 2"))
   }

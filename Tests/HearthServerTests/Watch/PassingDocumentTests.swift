@@ -3,8 +3,8 @@ import Testing
 
 @testable import HearthServer
 
-/// A client may show a document as its own write that was acknowledged, until it hears of the document. If another client has deleted or
-/// changed it meanwhile, that is a document which the stream has never told of.
+/// A client may show a document as its own acknowledged write until it receives the document. If another client has deleted or changed the
+/// document in between, the stream has never sent it before.
 @Suite("Documents that come into a target and leave it between two snapshots")
 struct PassingDocumentTests {
   private let large = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 10.value))

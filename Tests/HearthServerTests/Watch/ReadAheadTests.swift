@@ -6,7 +6,7 @@ import Testing
 
 @testable import HearthServer
 
-/// Whatever a stream has to send, its client holds one piece of it when it does not read.
+/// A client that does not read holds one piece of its stream, however much the stream has to send.
 @Suite("Reading ahead of a stream", .timeLimit(.minutes(3)))
 struct ReadAheadTests {
   /// The documents of a stream that were read and sent.
@@ -45,7 +45,7 @@ struct ReadAheadTests {
     func reset() { state.withLock { $0 = State() } }
   }
 
-  /// What a stream sends.
+  /// The situations in which a stream sends.
   enum Sending: String, CaseIterable, Sendable {
     case first, firstWithLimit, firstWithLargeLimit, firstDocuments
     case resumed, resumedWithLimit, resumedWithLargeLimit, resumedDocuments
@@ -140,7 +140,8 @@ struct ReadAheadTests {
     #expect(balance.sent == (limited ? 1_900 : Self.count))
     #expect(balance.reads > 20)
     #expect(balance.largest <= Self.largestPiece)
-    // To know what has left a limit, the end of the former result is looked for, of which nothing is kept.
+    // To know which documents have left a limit, the server looks for the end of the former result, because it keeps nothing of that
+    // result.
     let looksForEnd = limited || sending == .resumedWithLargeLimit || sending == .droppedWithLargeLimit
     if !looksForEnd || sending == .firstWithLimit { #expect(balance.greatestRest <= 0) }
   }

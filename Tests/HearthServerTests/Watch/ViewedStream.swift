@@ -14,14 +14,14 @@ actor ViewedStream {
   private(set) var snapshots = 0
   /// The token of the latest snapshot.
   private(set) var token: [UInt8] = []
-  /// What clients that resume have already.
+  /// The documents that resuming clients already have.
   private var resumedViews: [TargetID: [DocumentKey: SnapshotVersion]] = [:]
   /// Breaches of the protocol's rules.
   private(set) var faults: [String] = []
   private var lastReadTime: SnapshotVersion = .none
   /// Removals of documents that were not in the view, of the snapshot that is being received.
   private var unseenRemovals: [Passing] = []
-  /// Those of the snapshots so far, until they are taken.
+  /// The passing documents of the snapshots so far, until they are taken.
   private var passed: [Passing] = []
 
   /// A removal of a document that was not in the view. It may have come into the result and left it between two snapshots.
@@ -52,7 +52,7 @@ actor ViewedStream {
     }
   }
 
-  /// - Parameter view: What a client has that resumes with a token.
+  /// - Parameter view: The documents of a client that resumes with a token.
   func add(
     _ query: Query, id: TargetID, token: [UInt8] = [], view: [DocumentKey: SnapshotVersion] = [:]
   ) async throws {

@@ -5,7 +5,7 @@ import HearthStore
 import Synchronization
 import Testing
 
-@Suite("Connections that work beside others")
+@Suite("Connections that work alongside others")
 struct ProgressTests {
   private let folder: TemporaryFolder
   private let database: Database
@@ -63,7 +63,7 @@ struct ProgressTests {
   }
 
   @Test(
-    "a log that begins anew keeps the size of its file up to a limit, and is written over", arguments: [true, false])
+    "a log that starts again keeps the size of its file up to a limit, and is written over", arguments: [true, false])
   func logRoom(isKept: Bool) throws {
     let file = folder.file("room-\(isKept)")
     var options = Database.Options(synchronous: .full)

@@ -191,7 +191,7 @@ struct StoreIndexTests {
     #expect(try store.indexes.fillProgress() == (0, nil))
   }
 
-  @Test("an index that is being filled gives right answers at every step, also when documents change meanwhile")
+  @Test("an index that is being filled gives right answers at every step, also when documents change in between")
   func halfFilled() throws {
     try storeNumbers(300, modulo: 50)
     try store.indexes.set([Self.index("c", ("n", .ascending)), Self.index("c", ("m", .descending))])

@@ -8,7 +8,7 @@ import Testing
 struct FollowedTargetTests {
   private let halls = collection("halls")
 
-  /// Two clients, of which the second one's first target cannot be read by the first one; its second one can.
+  /// Lets two clients listen. The first client cannot read the second one's first target, but can read its second target.
   private func listen(_ a: SharedTestClient, _ b: SharedTestClient) {
     failFirstRead(a)
     b.listen(rooms)
@@ -47,7 +47,7 @@ struct FollowedTargetTests {
     #expect(b.watched == [2, 4])
   }
 
-  @Test("what they show is not collected meanwhile")
+  @Test("what they show is not collected in between")
   func garbageCollection() throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = a.listen(rooms)
@@ -147,7 +147,7 @@ struct FollowedTargetTests {
     #expect(try cache.count("SELECT count(*) FROM cache_client_targets") == 0)
   }
 
-  @Test("one whose refusal could not be stored is asked for once more")
+  @Test("one whose refusal could not be stored is asked for again")
   func refusalNotStored() throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = b.listen(rooms)
@@ -162,7 +162,7 @@ struct FollowedTargetTests {
     #expect(b.errors[listener]?.code == .permissionDenied)
   }
 
-  @Test("a notice that cannot be read is removed, and everything is read anew")
+  @Test("a notice that cannot be read is removed, and everything is read again")
   func unreadableNotice() throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = b.listen(rooms)

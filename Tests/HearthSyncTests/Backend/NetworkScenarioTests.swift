@@ -7,7 +7,7 @@ import Testing
 struct NetworkScenarioTests {
   private let rooms = collection("rooms")
 
-  @Test("disabling the network shows synced results as from the cache; enabling it brings them back in step")
+  @Test("disabling the network shows synced results as from the cache; enabling it brings them back in sync")
   func disableAndEnable() throws {
     let client = try TestClient()
     let listener = client.listen(rooms).rawValue

@@ -49,14 +49,14 @@ struct UnreadableMessageTests {
     let second = client.listen(rooms).rawValue
     #expect(client.takeTold() == ["listener \(second): cache [a] +a"])
     #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
-    // Of the earlier listen.
+    // A message of the earlier listen.
     try client.send(poison(2))
     try client.acknowledgeRemoval(2)
     try client.fill(2, [found("rooms/b", 11)], at: 12)
     #expect(client.takeTold() == ["listener \(second): server [a b] +b"])
     #expect(client.openedStreams == 1)
 
-    // Of this one.
+    // A message of this one.
     try client.send(poison(2))
     #expect(client.takeTold() == ["listener \(second): error INTERNAL"])
   }

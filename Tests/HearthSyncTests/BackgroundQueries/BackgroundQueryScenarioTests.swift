@@ -32,7 +32,7 @@ struct BackgroundQueryScenarioTests {
     (client.snapshots[listener] ?? []).map { $0.documents.map(\.key.id) }
   }
 
-  // MARK: - What goes on meanwhile
+  // MARK: - Events during a background query
 
   @Test("a write is stored, sent, acknowledged and completed while a big query runs")
   func writeMeanwhile() throws {
@@ -66,7 +66,7 @@ struct BackgroundQueryScenarioTests {
     #expect(client.snapshots[big]?.last?.mutatedKeys == [key("rooms/10")])
   }
 
-  @Test("the first snapshot has what came, changed and went meanwhile, in order; the next one follows from it")
+  @Test("the first snapshot has what came, changed and went in between, in order; the next one follows from it")
   func changesMeanwhile() throws {
     let client = try makeClient()
     let listener = client.listen(byNumber)
@@ -151,7 +151,7 @@ struct BackgroundQueryScenarioTests {
     #expect(shown(listeners[1], client).isEmpty)
   }
 
-  @Test("a listener that goes hears nothing, and the next one starts anew")
+  @Test("a listener that goes hears nothing, and the next one starts again")
   func unlisten() throws {
     let client = try makeClient()
     let listener = client.listen(rooms)
@@ -165,7 +165,7 @@ struct BackgroundQueryScenarioTests {
     #expect(client.errors.isEmpty)
   }
 
-  @Test("the target is watched only when there is a view, with what the backend confirmed meanwhile for another one")
+  @Test("the target is watched only when there is a view, with what the backend confirmed in between for another one")
   func sharedTarget() throws {
     let client = try makeClient()
     client.request(.enableNetwork)

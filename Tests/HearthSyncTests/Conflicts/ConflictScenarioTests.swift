@@ -34,7 +34,7 @@ struct ConflictScenarioTests {
     client.post(.lookedUp(client.lookUps.removeFirst().id, .success(documents)))
   }
 
-  @Test("a write is sent with the version that it was made for, and the next one with what the first has made")
+  @Test("a write is sent with the version that it is based on, and the next one with the result of the first")
   func preconditions() throws {
     let client = try client()
     try know(client, room(["x": .integer(1)], at: 5), at: 5)
@@ -109,7 +109,7 @@ struct ConflictScenarioTests {
     #expect(client.sentBatches.map(\.first?.precondition) == [.exists(false)])
   }
 
-  @Test("a deletion or an update of a document that the cache does not know is made for the one that the backend has")
+  @Test("a deletion or an update of a document that the cache does not know is based on the backend's document")
   func adoptedBase() throws {
     let client = try client()
     client.write(.delete(key("rooms/a")))
@@ -120,7 +120,7 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == ["write 1: OK"])
   }
 
-  @Test("a later write that is cancelled leaves what an earlier one was made for")
+  @Test("a later write that is cancelled leaves the base of an earlier one")
   func laterWriteCancelled() throws {
     let client = try client()
     try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
@@ -186,7 +186,7 @@ struct ConflictScenarioTests {
     try expectOwnChangeOnly(client, at: 11)
   }
 
-  @Test("a write that is made after the resolution of an earlier one is made for what comes out of that")
+  @Test("a write that is made after the resolution of an earlier one is based on the outcome of that")
   func writtenAfterResolution() throws {
     let client = try client()
     try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
@@ -213,7 +213,7 @@ struct ConflictScenarioTests {
     // The first one was written without a rule.
     #expect(client.sentBatches.map(\.first?.precondition) == [.exists(true)])
     try client.commit(at: 10)
-    // What it has made of the document is not known, so the second one is compared.
+    // The document's state after it is not known, so the second one is compared.
     answer(client, try room(["x": .integer(2), "y": .integer(9)], at: 10))
     #expect(try client.questions.first?.conflict.remote.fields.decoded() == ["x": .integer(2), "y": .integer(9)])
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
@@ -324,7 +324,7 @@ struct ConflictScenarioTests {
     answer(client, try room(["x": .integer(9)], at: 8))
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
     #expect(client.takeTold() == ["write 2: ABORTED"])
-    // It was made for a document with x = 2, which never was.
+    // Its base is a document with x = 2, which never existed.
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(2)])
     client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))

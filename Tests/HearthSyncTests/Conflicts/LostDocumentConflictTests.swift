@@ -4,8 +4,7 @@ import Testing
 
 @testable import HearthSync
 
-/// Writes under a rule for conflicts that are made after the cache has lost documents, of which waiting writes still know what they were made
-/// for.
+/// Writes under a rule for conflicts, made after the cache has lost documents. Pending writes still have the lost documents as their bases.
 @Suite("Writes over a lost document")
 struct LostDocumentConflictTests {
   private static let former: MapValue = ["x": .integer(1), "y": .integer(1)]
@@ -69,9 +68,9 @@ struct LostDocumentConflictTests {
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
   }
 
-  /// The rows of bases say of the writes behind the first one what they were made for, if a conflict has changed the first one since.
+  /// If a conflict has changed the first write, the rows of bases hold the bases of the later writes.
   @Test(
-    "are compared with what an earlier write has become by a conflict, also if what they were made for was lost",
+    "are compared with what an earlier write has become by a conflict, also if their base was lost",
     arguments: [(isRefused: true, isWrittenTo: false), (isRefused: false, isWrittenTo: true)])
   func lostBases(isRefused: Bool, isWrittenTo: Bool) throws {
     let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))
@@ -91,7 +90,7 @@ struct LostDocumentConflictTests {
       client.write(.patch(key("rooms/a"), ["w": .integer(1)], mask: FieldMask([field("w")])))
     }
     client.setNetwork(isEnabled: true)
-    // The first write is compared once more, with the row lost that was kept for the second.
+    // The first write is compared again, after the loss of the row that was kept for the second.
     if isRefused { try client.refuseWrite(.failedPrecondition) }
     resolve(client, theirs, both)
     try client.commit(at: 10)

@@ -11,7 +11,7 @@ struct ParkedConflictTests {
   private let a: SharedTestClient
   private let c: SharedTestClient
 
-  /// What others have done to a document since the first client has read it.
+  /// The changes that others have made to a document since the first client has read it.
   enum Theirs: CaseIterable, Sendable {
     case written
     case deleted
@@ -51,7 +51,7 @@ struct ParkedConflictTests {
     return question
   }
 
-  /// The first client reads what the backend has: at once if it does not know what its write was made for, else when that is refused.
+  /// The first client reads the backend's document: at once if it does not know the base of its write, otherwise when the write is refused.
   private func find(_ document: Document, _ theirs: Theirs) throws {
     if theirs == .deleted { try a.breakWriteStream(error(.failedPrecondition)) }
     try a.answerLookUp(document)

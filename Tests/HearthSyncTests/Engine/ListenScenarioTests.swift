@@ -148,7 +148,7 @@ struct ListenScenarioTests {
     #expect(client.takeTold().count == 1)
   }
 
-  @Test("snapshots in sync: at once, and after each round in which somebody was called")
+  @Test("snapshots in sync: at once, and after each round with a call")
   func snapshotsInSync() throws {
     let client = try TestClient()
     client.post(.addSnapshotsInSyncListener(ListenerID(rawValue: 90)))

@@ -204,7 +204,7 @@ struct LockedFileTests {
     #expect(other.ids(listener) == [])
   }
 
-  @Test("a listener that was removed meanwhile does not begin")
+  @Test("a listener that was removed in between does not begin")
   func removedMeanwhile() throws {
     try lock()
     let listener = client.listen(rooms)

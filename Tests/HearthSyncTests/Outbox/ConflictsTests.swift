@@ -118,7 +118,7 @@ struct ConflictsTests {
     }
   }
 
-  @Test("only some errors of a batch with preconditions are refusals for what it was made for")
+  @Test("only some errors of a batch with preconditions are refusals because of its base")
   mutating func refusals() {
     var batch = conflict().batch
     let denied = StatusError(code: .permissionDenied, message: "not yours")

@@ -51,7 +51,7 @@ struct HeldCallsTests {
     #expect(ids(held.nextGroup) == [1, 2] && held.writes.allSatisfy { $0.damagedFileCount == 0 })
   }
 
-  @Test("a write that cannot be stored is given up alone; those beside it are stored one by one")
+  @Test("a write that cannot be stored is given up alone; those around it are stored one by one")
   func badWrite() {
     var held = held(1...3)
     #expect(held.groupFailed(.write) == .goOn)
@@ -147,7 +147,7 @@ struct HeldCallsTests {
     #expect(held.isEmpty)
   }
 
-  @Test("after a wait in vain reads rest for as long as it may have taken")
+  @Test("after an unsuccessful wait reads rest for as long as it may have taken")
   func reads() {
     var held = HeldCalls()
     #expect(held.readsMayWait(now: .zero))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthSync
 
-/// Calls that name a batch by its number, at the time when their cache is opened anew.
-@Suite("A call about a batch, in a cache that is opened anew")
+/// Calls that name a batch by its number, at the time when their cache is reopened.
+@Suite("A call about a batch, in a cache that is reopened")
 struct NamedBatchTests {
   private let folder = NSTemporaryDirectory() + "hearth-batches-" + UUID().uuidString
 

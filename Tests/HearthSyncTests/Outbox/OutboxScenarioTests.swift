@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthSync
 
-/// What users see of their outbox, and do to it.
+/// Users look into their outbox and change it.
 @Suite("The outbox")
 struct OutboxScenarioTests {
   private func write(_ client: TestClient, _ path: String, keepsOutcome: Bool = true) -> WriteID {

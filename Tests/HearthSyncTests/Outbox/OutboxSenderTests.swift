@@ -151,7 +151,7 @@ struct OutboxSenderTests {
   @Test("a batch may have been committed if it was sent before and not answered, until it is compared")
   func uncertainty() {
     var sender = sender()
-    // What was sent before is looked for once.
+    // Earlier sent batches are looked for once.
     var outcomes = [sender.mayBeCommitted(3, lastSent: { 3 }), sender.mayBeCommitted(4, lastSent: { 9 })]
     sender.settle(3)
     sender.noteFailedAttempt(at: [4])

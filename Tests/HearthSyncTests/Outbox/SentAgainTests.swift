@@ -7,7 +7,7 @@ import Testing
 /// A batch that may have been sent is sent again with exactly what it was sent with, whatever comes between.
 @Suite("A batch that may have been sent")
 struct SentAgainTests {
-  /// What is done to the document; it has `n` and the array `list`.
+  /// The edit of the document, which has `n` and the array `list`.
   enum Edit: String, CaseIterable, CustomTestStringConvertible {
     case increment, set, arrayUnion
 
@@ -28,7 +28,7 @@ struct SentAgainTests {
     }
   }
 
-  /// What comes between the two attempts.
+  /// The event between the two attempts.
   enum Between: String, CaseIterable, CustomTestStringConvertible {
     case rulesGone, otherRules, salvage, salvageWithoutRules, basesLost
 
@@ -85,7 +85,7 @@ struct SentAgainTests {
     // The process ends before the answer comes.
     try between.happen(to: client)
     #expect(client.sentBatches == sent && client.sentLabels == labels && client.lookUps.isEmpty)
-    // And once more.
+    // A second time.
     try Between.rulesGone.happen(to: client)
     #expect(client.sentBatches == sent && client.sentLabels == labels && client.lookUps.isEmpty)
     try client.commit(at: 10)
@@ -127,7 +127,7 @@ struct SentAgainTests {
     #expect(try b.store.pendingBatches().isEmpty)
   }
 
-  @Test("and is refused is a conflict, although the document that it was made for is lost")
+  @Test("and is refused is a conflict, although the document that it is based on is lost")
   func refusedWithoutBase() throws {
     let client = try client(knowing: room(at: 5))
     client.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: FieldMask([field("n")])))
@@ -235,7 +235,7 @@ struct SentAgainTests {
     client.setNetwork(isEnabled: true)
     try client.commit(at: 7)
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(7))])
-    // Its row is an older one, and what it was made for is not what the backend had.
+    // Its row is an older one, and its base is not the backend's document.
     try client.execute(
       "UPDATE cache_mutation_batches AS b SET batch = (SELECT batch FROM before AS o WHERE o.batch_id = b.batch_id)")
     try client.execute("UPDATE cache_base_documents SET is_outdated = 1")

@@ -44,7 +44,7 @@ struct WriteScenarioTests {
   }
 
   @Test(
-    "a document that has left the result again before the watch stream caught up with its write does not stay for ever")
+    "a document that has left the result again before the watch stream caught up with its write does not stay")
   func goneBeforeDelivered() throws {
     let client = try TestClient()
     let listener = client.listen(rooms.filtered("n", .greaterThan, 0)).rawValue
@@ -223,7 +223,7 @@ struct WriteScenarioTests {
     #expect(client.openedStreams == 0)
   }
 
-  @Test("users: the queue and the visible writes are swapped, waits are cancelled, streams start anew")
+  @Test("users: the queue and the visible writes are swapped, waits are cancelled, streams start again")
   func users() throws {
     let client = try TestClient(durable: true)
     let listener = client.listen(rooms).rawValue
@@ -243,7 +243,7 @@ struct WriteScenarioTests {
     #expect(client.takeTold() == ["write \(write): OK"])
   }
 
-  @Test("new credentials of the same user open the streams anew and swap nothing")
+  @Test("new credentials of the same user reopen the streams and swap nothing")
   func sameUser() throws {
     let client = try TestClient()
     client.listen(rooms)

@@ -5,7 +5,7 @@ import Testing
 @testable import HearthSync
 
 /// A read that wants the backend's answer although a listener to the same query is open.
-@Suite("Fresh reads beside a listener")
+@Suite("Fresh reads alongside a listener")
 struct FreshReadTests {
   private static let room = Query(path: key("rooms/1").path)
   private static let fresh = {
@@ -95,7 +95,7 @@ struct FreshReadTests {
     #expect(client.snapshots[read]?.map(\.summary) == ["server [1] +1"])
   }
 
-  @Test("a listener that goes meanwhile leaves the view to the read; a read that goes takes its target along")
+  @Test("a listener that goes in between leaves the view to the read; a read that goes takes its target along")
   func removals() throws {
     let client = try client()
     let read = client.listen(rooms, Self.fresh)
@@ -109,7 +109,7 @@ struct FreshReadTests {
     #expect(client.watched.isEmpty)
   }
 
-  @Test("a read for which nobody waits ends beside a listener, with what the cache has", arguments: [rooms, room])
+  @Test("a read for which nobody waits ends alongside a listener, with what the cache has", arguments: [rooms, room])
   func abandoned(query: Query) throws {
     let client = try client(query)
     for _ in 0..<3 {
@@ -169,7 +169,7 @@ struct FreshReadTests {
     try client.snapshot(20)
     #expect(client.snapshots[read] == nil && client.watched[1]?.resumeToken == [])
     #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.isFromCache == true)
-    #expect(client.watched[2]?.resumeToken == [], "the listener's target is asked for anew")
+    #expect(client.watched[2]?.resumeToken == [], "the listener's target is asked for again")
     try client.acknowledgeRemoval(1)
     try client.acknowledge(1)
     try client.current(1, token: "own")

@@ -91,7 +91,7 @@ struct WriteGroupTests {
     b.write(batches: [[set("rooms/a", 30)], [set("rooms/b", 20)], [set("rooms/c", 10)], [set("rooms/d", 5)]])
     cache.deliver()
     let listener = b.listen(highest.with(limit: 2))
-    // Two documents in one batch, of which the limit shows one before and both after.
+    // Two documents in one batch. The limit shows one of them before, and both after.
     b.hooks[moment] = { a.write(batches: [[set("rooms/b", 19), set("rooms/c", 11)]]) }
     b.write(batches: [[.delete(key("rooms/a"))], [set("rooms/e", 1)]])
     b.hooks = [:]

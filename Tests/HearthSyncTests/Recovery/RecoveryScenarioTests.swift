@@ -79,7 +79,7 @@ struct RecoveryScenarioTests {
   }
 
   @Test(
-    "each write that cannot be stored is in the log once, alone or in a group, beside its completion",
+    "each write that cannot be stored is in the log once, alone or in a group, in addition to its completion",
     arguments: [1, 2])
   func localWriteLogged(count: Int) throws {
     let client = try TestClient()

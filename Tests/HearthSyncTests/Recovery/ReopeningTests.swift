@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthSync
 
-/// What an engine whose cache cannot be used any more leaves to the one on the cache that was opened anew.
-@Suite("A cache that is opened anew while the client runs")
+/// The state that an engine with an unusable cache leaves to the engine of the reopened cache.
+@Suite("A cache that is reopened while the client runs")
 struct ReopeningTests {
   enum Trouble: CaseIterable {
     case damagedPage, damagedRow, failedSync, lostFiles

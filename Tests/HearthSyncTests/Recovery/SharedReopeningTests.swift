@@ -6,8 +6,8 @@ import Testing
 
 @testable import HearthSync
 
-/// One of two clients sends the writes of both while the other one opens the damaged cache anew.
-@Suite("A shared cache that is opened anew while another client uses it")
+/// One of two clients sends the writes of both while the other one reopens the damaged cache.
+@Suite("A shared cache that is reopened while another client uses it")
 struct SharedReopeningTests {
   private static let refusal = StatusError(code: .permissionDenied, message: "refused")
   private let folder = NSTemporaryDirectory() + "hearth-shared-reopening-" + UUID().uuidString
@@ -75,7 +75,7 @@ struct SharedReopeningTests {
   }
 
   @Test(
-    "an answer of which the client has not read before the file is replaced reaches its caller",
+    "an answer that the client has not read before the file is replaced reaches its caller",
     arguments: [false, true])
   func unreadNotice(isRefused: Bool) throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -223,7 +223,7 @@ struct SharedReopeningTests {
     #expect(completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
   }
 
-  @Test("a write that has met damage leaves its outcome to be found, should its commit fail once more")
+  @Test("a write that has met damage leaves its outcome to be found, should its commit fail again")
   func outcomeOfHeldWrite() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let first = try FolderClient(folder, name: "first")

@@ -37,7 +37,7 @@ struct CacheMembershipTests {
     #expect(member.takeOwedNotices() == [.question])
   }
 
-  @Test("a client waits one interval for the heir of the lease, three if its own turns were in vain")
+  @Test("a client waits one interval for the heir of the lease, three if its own turns were unsuccessful")
   func heir() {
     for (hadFutileTurns, patience) in [(false, 1), (true, 3)] {
       var member = CacheMembership(isShared: true, configuration: configuration)

@@ -124,7 +124,7 @@ struct CutOffHolderTests {
   }
 
   @Test(
-    "what may help a client that had its turns in vain counts also if another process held the file then",
+    "an event that may help a client with unsuccessful turns counts also if another process held the file then",
     arguments: Help.allCases)
   func helpWhileHeld(_ help: Help) throws {
     let cache = try SharedCache()
@@ -226,7 +226,7 @@ struct CutOffHolderTests {
     return client.snapshots[read]?.last
   }
 
-  @Test("it leaves the lease also if others only make reads, each of which is over at the next look at the lease")
+  @Test("it leaves the lease also if others only make reads that are each over at the next look at the lease")
   func oneTimeReads() throws {
     let (cache, a, b) = try SharedCache.makePair()
     a.connectionError = Self.noRoute

@@ -40,7 +40,7 @@ struct LeaseTurnTableTests {
     #expect(ending(turn, at: 71, isOffline: true)?.isCutOff == false)
     turn.backendIsOutOfReach(at: .seconds(70))
     #expect(ending(turn, at: 71)?.isCutOff == true)
-    // What has failed last may succeed by now.
+    // An attempt that failed last may succeed by now.
     #expect(ending(turn, at: 130)?.isCutOff == false)
     turn.backendIsReached()
     turn.backendIsOutOfReach(at: .seconds(131))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Clients of several users on one cache")
 struct LeaseTurnTests {
-  /// Two clients of nobody, of which the first has the lease, and one of a user.
+  /// Creates two clients without a user and one with a user. The first has the lease.
   private func makeClients() throws -> (SharedCache, SharedTestClient, SharedTestClient, SharedTestClient) {
     let cache = try SharedCache()
     let a = try cache.client("a")
@@ -26,7 +26,7 @@ struct LeaseTurnTests {
     cache.wait(10)
     #expect(a.engine.isPrimary, "an answer may come")
     #expect(a.sentBatches.map { $0[0].key } == [key("rooms/a1")])
-    // It would never end if more were sent meanwhile.
+    // It would never end if more writes were sent during it.
     a.write(set("rooms/a2"))
     #expect(a.sentBatches.count == 1)
     try a.commit(at: 10)

@@ -19,7 +19,7 @@ struct LostLeaseListenTests {
     try a.fill(4, [room(1), room(2)], at: 20)
     try a.fill(1, [room(4)], at: 30)
     cache.deliver()
-    // Something is to be shown, and stored, in the event in which the listener to the mirrored query begins.
+    // The event in which the listener to the mirrored query begins must show and store something.
     b.write(.patch(key("rooms/2"), ["m": 1], mask: FieldMask([field("m")])))
     a.hooks["notifyLocalViewChanges"] = { cache.takeLease(for: b) }
     let listener = a.listen(rooms.ordered(by: "n", .descending).with(limit: 2, type: .last))

@@ -102,7 +102,7 @@ struct PrimaryWatchTableTests {
     #expect(watch.mustBeHeard(at: .zero))
     #expect(watch.wasHeard(at: .seconds(5)) == true)
     #expect(!watch.mustBeHeard(at: .seconds(14)) && watch.mustBeHeard(at: .seconds(15)))
-    // What this client finds after it was stopped may be old.
+    // News that this client finds after it was stopped may be old.
     #expect(!watch.wasHeard(at: .seconds(10)) && watch.mustBeHeard(at: .seconds(15)))
     watch.newsWasRead(at: .seconds(10))
     #expect(watch.wasHeard(at: .seconds(16)) && !watch.mustBeHeard(at: .seconds(25)))

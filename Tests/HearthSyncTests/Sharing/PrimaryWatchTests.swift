@@ -158,7 +158,7 @@ struct PrimaryWatchTests {
     for read in [read, next] { #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"]) }
   }
 
-  @Test("a sign of life that was read after a pause is asked for anew at once")
+  @Test("a sign of life that was read after a pause is asked for again at once")
   func signDuringPause() throws {
     let (cache, _, b) = try makeQuietPair()
     let read = b.listen(rooms, .get)

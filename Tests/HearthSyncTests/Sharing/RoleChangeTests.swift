@@ -129,7 +129,7 @@ struct RoleChangeTests {
     #expect(a.snapshots[read] == nil)
   }
 
-  @Test("stays offline beside a silent primary client, also after an answer that it could not store at once")
+  @Test("stays offline alongside a silent primary client, also after an answer that it could not store at once")
   func lateAnswerBesideSilentClient() throws {
     let (cache, a, b) = try makeParted()
     b.isRunning = false

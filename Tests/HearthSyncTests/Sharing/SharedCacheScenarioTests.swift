@@ -229,7 +229,7 @@ struct SharedCacheScenarioTests {
     let cache = try SharedCache()
     defer { withExtendedLifetime(cache) {} }
     let path = cache.folder + "/lock"
-    // Those who look have such a lock for a moment.
+    // Processes that only look have such a lock for a moment.
     let probe = try LockFile(path: path, mode: .shared)
     #expect(!LockFile.isLocked(path: path))
     var pauseCount = 0
@@ -295,7 +295,7 @@ struct SharedCacheScenarioTests {
     #expect((4...8).contains(commitCount))
   }
 
-  @Test("writes that wait beside one that cannot be stored are stored one by one, once")
+  @Test("writes that wait together with one that cannot be stored are stored one by one, once")
   func badWriteWhileFileIsLocked() throws {
     let cache = try SharedCache()
     let a = try cache.client("a", busyTimeout: .milliseconds(20))

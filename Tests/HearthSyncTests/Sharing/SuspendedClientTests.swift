@@ -120,7 +120,7 @@ struct SuspendedClientTests {
     #expect(a.writes[write] == .some(nil) && a.sentBatches.isEmpty)
   }
 
-  @Test("a resumed client takes the row that another client has made for its target meanwhile")
+  @Test("a resumed client takes the row that another client has made for its target in between")
   func targetMadeAnewDuringSuspension() throws {
     let (cache, a, b) = try SharedCache.makePair()
     var fromCache = ListenOptions.everything

@@ -7,7 +7,7 @@ import Testing
 /// A newer release with the same version of the tables may tell more than this one understands.
 @Suite("What a client does not understand of others")
 struct UnknownNewsTests {
-  @Test("notices, columns and states of a newer release are no damage: everything is read anew")
+  @Test("notices, columns and states of a newer release are no damage: everything is read again")
   func unknown() throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = b.listen(rooms)
@@ -33,7 +33,7 @@ struct UnknownNewsTests {
     cache.wait(5)
     #expect(b.ids(listener) == ["1"])
     #expect(a.store.reopening == nil && b.store.reopening == nil)
-    #expect(try cache.count(lease) == number, "the lease was made anew, as a repair does")
+    #expect(try cache.count(lease) == number, "the lease was created again, as a repair does")
     #expect(try cache.count("SELECT count(*) FROM cache_notices WHERE kind IN (99, -3)") == 2)
   }
 }

@@ -72,7 +72,7 @@ struct OnlineStateMachineTests {
     #expect(machine.messageReceived() == [.changed(.online)])
   }
 
-  @Test("as long as messages come and a target waits the timer starts anew; without such a target it ends")
+  @Test("as long as messages come and a target waits the timer starts again; without such a target it ends")
   func slowAnswers() {
     var machine = machine()
     _ = machine.messageReceived()

@@ -18,7 +18,7 @@ final class FolderClient {
   private var answers: [RequestID: StatusError?] = [:]
   private lazy var driver = EngineDriver(delegate: self)
 
-  /// - Parameter name: that of a client which shares the cache; nil for one that has it for itself.
+  /// - Parameter name: the name of a client that shares the cache; nil for one that has it for itself.
   init(_ folder: String, name: String? = nil) throws {
     (cache, store) = try CacheFile.openStore(
       folder: folder, databaseID: TestClient.database,

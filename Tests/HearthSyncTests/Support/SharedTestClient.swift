@@ -114,7 +114,7 @@ final class SharedTestClient {
     get { failures.transactions }
     set { failures.transactions = newValue }
   }
-  /// Executed once at the begin of the transaction of that name.
+  /// Executed once at the start of the transaction of that name.
   var hooks: [String: () -> Void] = [:]
 
   /// The error with which each attempt to open a stream fails.
@@ -169,7 +169,7 @@ final class SharedTestClient {
     cache.locks.end(name)
   }
 
-  /// Somebody deletes the client's files, so that others take it for dead at their next look, until it has made them anew.
+  /// Deletes the client's files, so that others take it for dead at their next look, until it has created them again.
   func whileTakenForDead(_ body: () -> Void) {
     cache.locks.end(name)
     body()

@@ -2,7 +2,7 @@ import EngineHarness
 import HearthModel
 import HearthSync
 
-/// What the backend says when the test says so.
+/// Messages of the backend at the command of the test.
 extension TestClient {
   // MARK: - The backend on the watch stream
 

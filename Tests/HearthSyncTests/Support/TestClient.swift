@@ -8,8 +8,8 @@ import Testing
 
 /// A client on a real cache with a scripted backend: the test speaks for the users, the clock and the server.
 ///
-/// The backend opens streams and answers handshakes at once; everything else it does when the test says so. What the
-/// client tells its users is written to `told`, in order.
+/// The backend opens streams and answers handshakes at once; everything else it does when the test says so. The client's messages to its
+/// users are written to `told`, in order.
 final class TestClient {
   private let folder: String
   private let isDurable: Bool

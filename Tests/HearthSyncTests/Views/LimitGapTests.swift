@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthSync
 
-/// A backend with a few rooms, of which a client with pending writes has those that it was sent for a query with a limit, and some others.
+/// A backend with a few rooms. A client with pending writes has the rooms that it was sent for a query with a limit, and some others.
 ///
 /// Equation: without a gap, the client's result = the result among all rooms of the backend with the client's writes.
 @Suite("The gap in a full limit")
@@ -20,7 +20,7 @@ struct LimitGapTests {
     var local: DocumentMap
     /// The writes of the client; nil for a deletion.
     var writes: [DocumentKey: Document?] = [:]
-    /// Those of them that the backend has committed after its last snapshot.
+    /// The keys of writes that the backend has committed after its last snapshot.
     var acknowledgedKeys: Set<DocumentKey> = []
 
     init(_ numbers: inout SeededGenerator) {
@@ -71,7 +71,7 @@ struct LimitGapTests {
       return all
     }
 
-    /// What the client knows of the written ones among its confirmed rooms.
+    /// The knowledge of the client about the written ones among its confirmed rooms.
     private func written(_ keys: Set<DocumentKey>) -> [DocumentKey: WrittenDocument] {
       keys.reduce(into: [:]) {
         let isNewer = acknowledgedKeys.contains($1)

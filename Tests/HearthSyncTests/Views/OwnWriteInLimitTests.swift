@@ -117,7 +117,7 @@ struct OwnWriteInLimitTests {
     #expect(client.snapshots[read]?.last?.isFromCache == false)
   }
 
-  @Test("a read from the server beside a listener waits as well")
+  @Test("a read from the server alongside a listener waits as well")
   func freshRead() throws {
     let client = try client([1, 2])
     client.listen(Self.first)
@@ -386,7 +386,7 @@ struct OwnWriteInLimitTests {
     #expect(b.ids(read) == ["2", "3"] && b.snapshots[listener]?.last?.isFromCache == false)
   }
 
-  @Test("a result is in step for the others although it could not be published in between that it was not")
+  @Test("a result is in sync for the others although it could not be published in between that it was not")
   func failedPublishing() throws {
     let (cache, a, b) = try pair()
     let listener = b.listen(Self.first)

@@ -63,7 +63,7 @@ struct ResultCompletenessTests {
     client.setNetwork(isEnabled: false)
     #expect(completeness(listener, client) == .complete(asOf: version(10)))
     #expect(try read(firstTwo, client) == .complete(asOf: version(10)))
-    // What is beyond the limit was not sent: a document with the number 3 may be the second one now.
+    // Documents beyond the limit were not sent: a document with the number 3 may be the second one now.
     client.write(.set(key("rooms/a"), ["n": 9]))
     #expect(client.snapshots[listener]?.last?.ids == ["b", "a"])
     #expect(completeness(listener, client) == .limitUncertain(asOf: version(10)))
@@ -140,7 +140,7 @@ struct ResultCompletenessTests {
     #expect(completeness(again, client) == .complete(asOf: version(20)))
   }
 
-  @Test("a result that does not agree with the backend's count is not complete until it was sent anew")
+  @Test("a result that does not agree with the backend's count is not complete until it was sent again")
   func mismatch() throws {
     let client = try TestClient(durable: true)
     let listener = client.listen(rooms)

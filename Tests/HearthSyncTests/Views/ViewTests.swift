@@ -234,7 +234,7 @@ struct ViewTests {
 @Suite("Merging of changes")
 struct DocumentViewChangeSetTests {
   @Test(
-    "two changes of a document become the one that somebody sees who looks only at the end",
+    "two changes of a document become one change for a caller who looks only at the end",
     arguments: [
       (DocumentViewChange.Kind.added, DocumentViewChange.Kind.modified, "+"), (.added, .metadata, "+"),
       (.added, .removed, ""), (.removed, .added, "~"), (.modified, .removed, "-"), (.metadata, .removed, "-"),

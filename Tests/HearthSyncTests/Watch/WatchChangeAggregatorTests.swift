@@ -199,7 +199,7 @@ struct WatchChangeAggregatorTests {
     #expect(aggregator.makeRemoteEvent(at: version(21), source: targets).targetMismatches.isEmpty)
   }
 
-  @Test("a listener's target that has other documents than that of a read is asked for anew")
+  @Test("a listener's target that has other documents than that of a read is asked for again")
   func mismatchOfRead() {
     var (aggregator, targets) = reading()
     aggregator.handle(take("rooms/a", 1), source: targets)

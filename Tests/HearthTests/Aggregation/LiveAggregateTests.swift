@@ -8,7 +8,7 @@ import Testing
 struct LiveAggregateTests {
   private static let fields: [AggregateField] = [.count(), .sum("n"), .average("n")]
 
-  /// What an aggregate's snapshot shows.
+  /// The contents of an aggregate's snapshot.
   private struct Shown: Equatable, CustomStringConvertible {
     var count: Int
     var sum: NSNumber?

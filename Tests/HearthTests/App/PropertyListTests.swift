@@ -61,7 +61,7 @@ struct PropertyListTests {
       ("<plist><dict><key>PROJECT_ID</key><string>& </string></dict></plist>", "begins no entity"),
       ("<!DOCTYPE p [<!ENTITY lol \"lol\">]><plist/>", "declares entities of its own"),
       ("<plist><array/></plist>", "no dictionary at the top"), ("<html/>", "does not begin with <plist>"),
-      ("<plist><dict><string>x</string></dict></plist>", "something else than a key"),
+      ("<plist><dict><string>x</string></dict></plist>", "another element in place of a key"),
       ("<plist><dict><key>PROJECT_ID</key></dict></plist>", "a key without a value"),
       ("<plist><dict><key>PROJECT_ID</key><string>a<b/></string></dict></plist>", "an element inside of <string>"),
       ("<plist><dict>text</dict></plist>", "text between its elements"), ("<plist><dict><></dict>", "without a name"),

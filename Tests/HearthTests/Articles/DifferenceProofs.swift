@@ -274,10 +274,10 @@ struct DifferenceProof {
       "Two names of fields differ in Unicode normalisation only",
       ("HearthTests/Conversion/UserDataWriterTests", "names that are equal to Swift only do not stop the process")),
     DifferenceProof(
-      "A written document leaves a result again (somebody else changed it) before the watch stream has caught up with the write",
+      "A written document leaves a result again (another client changed it) before the watch stream has caught up with the write",
       (
         "HearthSyncTests/Outbox/WriteScenarioTests",
-        "a document that has left the result again before the watch stream caught up with its write does not stay for ever"
+        "a document that has left the result again before the watch stream caught up with its write does not stay"
       )),
     DifferenceProof(
       "The last listener to the backend of a query goes, one to the cache of the same query stays",
@@ -340,7 +340,7 @@ struct DifferenceProof {
 
   private static let bundles = [
     DifferenceProof(
-      "A bundle brings documents that are older than the last snapshot, for a query that was in step before",
+      "A bundle brings documents that are older than the last snapshot, for a query that was in sync before",
       (
         "HearthSyncTests/Work/BundleScenarioTests",
         "a listener that resumes from an earlier result sees the bundle's documents, however old they are"
@@ -450,7 +450,7 @@ struct DifferenceProof {
         "HearthTests/Articles/SharingACacheArticleTests",
         "a listener in one process hears of a write in another without a network"
       ), ("HearthTests/Articles/SharingACacheArticleTests", "a process that keeps others out is the only one"),
-      ("HearthTests/Runtime/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
+      ("HearthTests/Runtime/LifeCycleTests", "a folder that others use is reported, and the first one goes on")),
     DifferenceProof(
       "A cache holds many documents with pending writes",
       (
@@ -473,7 +473,7 @@ struct DifferenceProof {
       "A call breaks a rule, such as a path with the wrong number of segments",
       ("HearthTests/Values/MisuseTests", "paths and names")),
     DifferenceProof(
-      "An error's `userInfo` beside the message",
+      "An error's `userInfo`, apart from the message",
       (
         "HearthTests/ErrorTableTests",
         "a status of the backend keeps its code and message, and is there below the NSError"

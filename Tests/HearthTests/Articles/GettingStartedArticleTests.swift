@@ -104,7 +104,7 @@ extension DefaultAppArticles {
       #expect(text.contains("the oldest versions are iOS 18, tvOS 18, watchOS 11 and visionOS 2."))
     }
 
-    @Test("prints what it shows: offline, once more offline, and in step with the backend")
+    @Test("prints what it shows: offline, offline a second time, and in sync with the backend")
     func story() async throws {
       let article = try Article("GettingStarted")
       let folder = try TemporaryFolder()
@@ -129,7 +129,7 @@ extension DefaultAppArticles {
       let print = Printout()
       try await GettingStarted.synchronise(db, print)
       try await GettingStarted.decode(list, print)
-      #expect(print.lines == article.printed("Be in step with the backend"))
+      #expect(print.lines == article.printed("Synchronise with the backend"))
       try await GettingStarted.end(db, listener)
       await FirebaseApp.app()?.delete()
       await server.shutdown()

@@ -63,7 +63,7 @@ struct OfflineQueriesArticleTests {
     }
   }
 
-  @Test("a query that is always needed is kept in step by a listener")
+  @Test("a query that is always needed is kept in sync by a listener")
   func keptQuery() async throws {
     try await ArticleCities.run { db, other, _ in
       let cities = db.collection("cities")

@@ -13,7 +13,7 @@ struct StateArticleTests {
     #expect(try article.printedNotChecked(in: #filePath) == [])
   }
 
-  @Test("a program follows the state from offline to in step")
+  @Test("a program follows the state from offline to in sync")
   func program() async throws {
     let print = Printout()
     try await ArticleCities.run { db, _, _ in

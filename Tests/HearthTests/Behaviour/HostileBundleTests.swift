@@ -134,7 +134,7 @@ struct HostileBundleTests {
       try await fate.closed.next()
       #expect(fate.bytesRead.withLock { $0 } <= 4 * BundleSource.pieceSize)
     }
-    // The same bundle once more is a success at its metadata, whatever comes behind.
+    // Loading the same bundle again succeeds at its metadata, whatever follows.
     #expect(await error(db, good) == nil)
     let again = EndlessStream(after: good)
     let fate = again.fate
@@ -215,7 +215,7 @@ struct HostileBundleTests {
   }
 }
 
-/// A stream of some bytes and then digits, for ever.
+/// A stream of some bytes and then digits without end.
 private final class EndlessStream: InputStream {
   /// Events of the stream.
   final class Fate: Sendable {

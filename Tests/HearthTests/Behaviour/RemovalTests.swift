@@ -8,7 +8,7 @@ import Testing
 
 /// The removal of listeners, and the cancellation of tasks, while locks are held that a callback needs. Each wait has a limit: a
 /// deadlock fails the test.
-@Suite("Removal and cancellation beside a running callback", .timeLimit(.minutes(5)))
+@Suite("Removal and cancellation while a callback runs", .timeLimit(.minutes(5)))
 struct RemovalTests {
   /// Calls a closure when it is released.
   private final class Releasing: Sendable {

@@ -145,7 +145,7 @@ struct BundleTests {
     ] {
       let (progress, error) = await withCheckedContinuation { continuation in
         let last = LastProgress()
-        // The bytes come when somebody observes.
+        // The bytes come when an observer is there.
         let gate = DispatchSemaphore(value: 0)
         let task = db.loadBundle(WaitingStream(data, until: gate)) { progress, error in
           #expect(progress == last.value.withLock { $0 })
@@ -155,7 +155,7 @@ struct BundleTests {
         gate.signal()
       }
       #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
-      #expect(progress?.state == .error, "the completion gets the last progress beside the error")
+      #expect(progress?.state == .error, "the completion gets the last progress together with the error")
     }
     #expect(try await db.collection("cities").getDocuments(source: .cache).isEmpty)
     let unreadable = await thrown {

@@ -50,7 +50,7 @@ struct CodableDifferentialTests {
         try (0..<Int.random(in: 0...3, using: &generator)).map { _ in try value(&generator, depth: depth - 1, database)
         })
     default:
-      // Dictionaries cannot hold the two forms of é beside each other, so only one of them is a key.
+      // A dictionary cannot hold both forms of é, so only one of them is a key.
       let keys = ["a", "b", "camelCase", "snake_case", "seconds", "array", ""].shuffled(using: &generator)
       return .map(
         MapValue(

@@ -50,7 +50,7 @@ struct CodableWriteTests {
     case sent(carrier: String)
   }
 
-  @Test("merging an enum's case leaves the one before beside it, mergeFields replaces it")
+  @Test("merging an enum's case leaves the one before next to it, mergeFields replaces it")
   func mergingEnum() async throws {
     let db = try await TestFirestore.offline()
     let reference = db.document("orders/1")

@@ -177,7 +177,7 @@ struct CodingErrorTests {
     #expect(context.debugDescription.hasPrefix("Unable to encode Float inf directly (field x.a)."))
   }
 
-  @Test("a type that encodes two single values, or one beside a container, is an error")
+  @Test("a type that encodes two single values, or one next to a container, is an error")
   func twoValues() throws {
     struct Twice: Encodable {
       func encode(to encoder: any Swift.Encoder) throws {

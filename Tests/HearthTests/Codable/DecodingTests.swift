@@ -241,7 +241,7 @@ struct DecodingTests {
       for bit in 0..<8 {
         var damaged = whole
         damaged[position] ^= 1 << bit
-        // Whatever it gives, it gives it without a trap.
+        // It may give a value or an error, but no trap.
         _ = try? fixture.snapshot(encoded: EncodedFields(uncheckedBytes: damaged)).data(as: Deep.self)
         _ = try? fixture.snapshot(encoded: EncodedFields(uncheckedBytes: damaged)).data(as: [String: Int?].self)
       }

@@ -341,7 +341,7 @@ struct ModelTests {
     var y: String
   }
 
-  /// Decodes 1,200 different types, each of which contains the one before.
+  /// Decodes 1,200 different types. Each contains the one before.
   private static func decodeLevels<Inner>(
     _ type: Inner.Type, _ snapshot: DocumentSnapshot, left: Int = 1_200
   ) async throws {

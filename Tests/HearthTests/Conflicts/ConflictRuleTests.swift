@@ -9,7 +9,7 @@ import Testing
 struct ConflictRuleTests {
   private let path = "notes/a"
 
-  /// A device that edits a document offline which another one changes meanwhile.
+  /// Edits a document on a device offline while another device changes it.
   private func withConflict(
     _ resolver: ConflictResolver, cache: any LocalCacheSettings & NSObjectProtocol = MemoryCacheSettings(),
     name: String = UUID().uuidString,

@@ -204,7 +204,7 @@ struct UserDataReaderTests {
     }
   }
 
-  @Test("a set carries its transforms beside the fields")
+  @Test("a set carries its transforms next to the fields")
   func transforms() throws {
     let mutation = try UserDataReader.set(
       [
@@ -256,7 +256,7 @@ struct UserDataReaderTests {
     #expect(throws: ProgrammingError.self) { try merge(["m.x.deeper"]) }
   }
 
-  @Test("a map that transforms alone make is not sent beside them, one that deletions leave empty is")
+  @Test("a map that transforms alone make is not sent with them, one that deletions leave empty is")
   func emptiedMaps() throws {
     let data: [String: Any] = [
       "time": ["at": FieldValue.serverTimestamp()], "gone": ["x": ["y": FieldValue.delete()]], "empty": [String: Any](),

@@ -296,7 +296,7 @@ struct SecureBackendTests {
     #expect(seen.withLock { $0 } == ["Bearer token-of-bob"])
   }
 
-  @Test("what one user has read is not committed by another: the transaction begins anew")
+  @Test("what one user has read is not committed by another: the transaction starts again")
   func userChangesDuringTransaction() async throws {
     let seen = Mutex<[String]>([])
     let check: SecureServer.Check = { method, authorization, _ in

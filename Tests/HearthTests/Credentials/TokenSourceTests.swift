@@ -41,7 +41,7 @@ private final class Gate: Sendable {
 
 @Suite("Fetching tokens", .timeLimit(.minutes(2)))
 struct TokenSourceTests {
-  @Test("a refused token is fetched anew, again and again until that works")
+  @Test("a refused token is fetched again and again until that works")
   func forcedRefresh() async throws {
     let provider = Provider { call in
       if call == 2 { throw URLError(.notConnectedToInternet) }
@@ -122,7 +122,7 @@ struct TokenSourceTests {
     #expect(provider.forced.withLock { $0.last } == false, "the newest token was not the refused one")
   }
 
-  @Test("a fetch goes on while somebody waits for it, and is cancelled when nobody does")
+  @Test("a fetch goes on while a caller waits for it, and is cancelled when nobody does")
   func cancelled() async throws {
     let ended = Recorder<Bool>()
     let provider = Provider { _ in

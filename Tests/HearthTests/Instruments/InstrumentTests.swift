@@ -10,7 +10,7 @@ import Tracing
 
 @testable import Hearth
 
-/// What a client reports to a metrics backend and to a tracer.
+/// The metrics and spans that a client reports.
 @Suite("Metrics and traces", .timeLimit(.minutes(2)))
 struct InstrumentTests {
   private let metrics = TestMetrics()

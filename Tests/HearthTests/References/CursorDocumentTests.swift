@@ -3,7 +3,7 @@ import Testing
 
 @testable import Hearth
 
-/// Whether a document exists, has a field, or waits for the server's time, is decided by the network.
+/// The network decides whether a document exists, has a field, or waits for the server's time.
 @Suite("Cursors at documents that have no place in the order", .timeLimit(.minutes(1)))
 struct CursorDocumentTests {
   private static let beginning = "Invalid query. You are trying to start or end a query using "

@@ -119,7 +119,7 @@ struct ExplanationTests {
     #expect(explanation.way == .index && explanation.resultCount == 11)
   }
 
-  @Test("a query that was in step with the backend goes on from its last result")
+  @Test("a query that was in sync with the backend goes on from its last result")
   func previousResult() async throws {
     try await EndToEndTests().withServer { host in
       let db = try TestFirestore(cache: PersistentCacheSettings(directory: folder.url), host: host).firestore

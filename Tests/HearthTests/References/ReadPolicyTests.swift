@@ -69,7 +69,7 @@ struct ReadPolicyTests {
       let first = try await db.document("cities/SF").getDocument(policy: .cacheFirst)
       #expect(!first.metadata.isFromCache && first.exists)
       #expect(try await db.document("cities/SF").getDocument(policy: .cacheElseServer).metadata.isFromCache)
-      // A local write to a document of which nothing else is known is what the cache knows of it.
+      // A local write to an otherwise unknown document is all that the cache knows.
       db.document("cities/LA").setData(["name": "L. A."], completion: nil)
       #expect(try await db.document("cities/LA").getDocument(policy: .cacheFirst)["name"] as? String == "L. A.")
     }
@@ -171,7 +171,7 @@ struct ReadPolicyTests {
     }
   }
 
-  @Test("reads whose time is over leave no target behind beside an open listener")
+  @Test("reads whose time is over leave no target behind alongside an open listener")
   func abandoned() async throws {
     let gate = Gate()
     try await InterceptedServer.run(gate) { host in

@@ -8,7 +8,7 @@ import Testing
 @testable import HearthCache
 
 /// A cache is cleared or taken over when all its processes can leave it, and otherwise nobody loses it.
-@Suite("Clearing and taking over beside a stopped process", .timeLimit(.minutes(2)))
+@Suite("Clearing and taking over alongside a stopped process", .timeLimit(.minutes(2)))
 struct ClearingWithStoppedProcessTests {
   private let cache: SharedCache
 

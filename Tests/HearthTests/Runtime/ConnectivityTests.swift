@@ -70,7 +70,7 @@ struct ConnectivityTests {
     }
   }
 
-  @Test("a connection that died with the old network is replaced, and the client is in step again")
+  @Test("a connection that died with the old network is replaced, and the client is in sync again")
   func deadConnection() async throws {
     try await TestBackend.run { host in
       let proxy = try StallingProxy(to: host)

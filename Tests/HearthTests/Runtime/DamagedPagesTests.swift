@@ -41,7 +41,7 @@ struct DamagedPagesTests {
       try await db.terminate()
     }
 
-    /// Listens until the backend has confirmed all documents. A listener that is told of the damage is added once more.
+    /// Listens until the backend has confirmed all documents. A listener that is told of the damage is added again.
     func synchronize(_ db: Firestore) async throws {
       for attempt in 1...2 {
         let (events, registration) = db.collection("rooms").record(includeMetadataChanges: true)
@@ -59,7 +59,7 @@ struct DamagedPagesTests {
       }
     }
 
-    /// Uses a client of the damaged file. What fails must say `dataLoss`, and must work the second time.
+    /// Uses a client of the damaged file. A call that fails must say `dataLoss`, and must work the second time.
     func use() async throws {
       let db = try open()
       try await db.disableNetwork()

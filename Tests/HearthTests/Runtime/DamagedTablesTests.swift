@@ -79,7 +79,7 @@ struct DamagedTablesTests {
     try bytes.write(to: file)
   }
 
-  /// Those that the call meets.
+  /// The tables that the call reads.
   private static let tablesOfCancelling: Set<String> = [
     "cache_batch_documents", "cache_overlays", "cache_overlays_by_path", "cache_document_uses",
   ]

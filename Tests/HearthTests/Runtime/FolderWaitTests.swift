@@ -124,7 +124,7 @@ struct FolderWaitTests {
     #expect(FirebaseApp.app(name: db.app.name) == nil)
   }
 
-  @Test("after an attempt that took long and was in vain there is a rest, after a short one there is none")
+  @Test("after an attempt that took long and did not help there is a rest, after a short one there is none")
   func rests() throws {
     let wait = FolderWait(try SuspensionTests.configuration(folder.url))
     wait.attemptFailed(after: .milliseconds(20))

@@ -106,7 +106,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "a cache that cannot be made for want of space is an error that says so, and works when there is space",
+    "a cache that cannot be created because space is lacking is an error that says so, and works when there is space",
     .mountsFileSystem)
   func noSpaceForTheFile() async throws {
     let disk = try await SmallFileSystem.make(sizeBytes: 1 << 20)

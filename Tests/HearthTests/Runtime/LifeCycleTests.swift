@@ -156,7 +156,7 @@ struct LifeCycleTests {
     #expect(folder.contents() == before)
   }
 
-  @Test("a folder that somebody else uses is reported, and the first one goes on")
+  @Test("a folder that others use is reported, and the first one goes on")
   func lockedFolder() async throws {
     let first = try await TestFirestore.offline(name: name, cache: cache)
     first.document("a/b").setData(["n": 1], completion: nil)

@@ -55,7 +55,7 @@ struct LoopStepTests {
       client.request(.pendingWrites { if case .failure(let error) = $0 { end.set(error) } }), .stop { _ in },
     ])
     #expect(end.value??.code == FirestoreErrorCode.cancelled.rawValue)
-    // The next step of the list, and on a busy machine a timer beside it. Nothing follows.
+    // The next step of the list, and on a busy machine a timer as well. Nothing follows.
     #expect(client.handlePosted() >= 1)
     #expect(client.handlePosted() == 0)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hearth
 
-/// Somebody deletes or replaces the folder, or files in it, under a running process.
+/// The folder, or files in it, are deleted or replaced under a running process.
 @Suite("A cache folder that is deleted or replaced while it is used", .timeLimit(.minutes(1)))
 struct LostFilesTests {
   private let cache: SharedCache
@@ -107,7 +107,7 @@ struct LostFilesTests {
     try await other.terminate()
   }
 
-  @Test("a lock file that is deleted is made anew, and nobody notices")
+  @Test("a lock file that is deleted is created again, and nobody notices")
   func lockFile() async throws {
     let db = try await client()
     db.document("a/before").setData(["n": 1], completion: nil)
@@ -122,7 +122,7 @@ struct LostFilesTests {
     try await db.terminate()
   }
 
-  @Test("a client whose own files are deleted makes them anew, and stays one of the clients")
+  @Test("a client whose own files are deleted creates them again, and stays one of the clients")
   func clientFiles() async throws {
     let (first, second) = (try await client(), try await client())
     let (events, _) = second.collection("a").record()

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Hearth
 
-/// What happens to the file of a cache that is not to be used as it is.
-@Suite("A cache before it is opened anew")
+/// The treatment of a cache's file that cannot be used as it is.
+@Suite("A cache before it is reopened")
 struct OpenCacheTests {
   private let folder: TemporaryFolder
 

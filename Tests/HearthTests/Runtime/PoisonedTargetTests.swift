@@ -46,7 +46,7 @@ struct PoisonedTargetTests {
       #expect(error.code == FirestoreErrorCode.internal.rawValue)
       #expect(error.localizedDescription.contains("document_change.document"))
 
-      // Whoever listens again gets what is cached, then the error; five times without a pause.
+      // A new listener gets what is cached, then the error; five times without a pause.
       for n in 1...5 {
         let again = reader.collection("bad").record(includeMetadataChanges: true).recorder
         let ended = try await again.next { (try? $0.get()) == nil }

@@ -9,7 +9,7 @@ import Testing
 @testable import HearthCache
 
 /// Calls that a client takes over from the one whose cache was found damaged.
-@Suite("Calls to a client whose cache is opened anew")
+@Suite("Calls to a client whose cache is reopened")
 struct ReopenedClientTests {
   private let folder: TemporaryFolder
 

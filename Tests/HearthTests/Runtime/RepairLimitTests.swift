@@ -5,7 +5,7 @@ import Testing
 @testable import Hearth
 @testable import HearthCache
 
-@Suite("How often a damaged cache is opened anew")
+@Suite("How often a damaged cache is reopened")
 struct RepairLimitTests {
   private let start = ContinuousClock.now
 

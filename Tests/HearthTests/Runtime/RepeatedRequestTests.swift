@@ -7,7 +7,7 @@ import Testing
 @testable import HearthCache
 
 /// A process wants a cache for itself and gives up, because another one does not give it back in time, and is used all the same.
-@Suite("Asking for a cache once more", .timeLimit(.minutes(2)))
+@Suite("Asking for a cache again", .timeLimit(.minutes(2)))
 struct RepeatedRequestTests {
   private let unsaved: UnsavedWritesTests
   private var folder: String { unsaved.folder.url.path }
@@ -97,7 +97,7 @@ struct RepeatedRequestTests {
     #expect(!calls.events.contains("removed"))
   }
 
-  @Test("clients work in between while another one asks all the time, beside a process that is stopped")
+  @Test("clients work in between while another one asks all the time, while a process is stopped")
   func asksAllTheTime() async throws {
     let first = try client(.shared)
     #expect(try await unsaved.count(first) == 0)

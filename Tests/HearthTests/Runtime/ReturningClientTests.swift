@@ -100,7 +100,7 @@ struct ReturningClientTests {
     other.release()
   }
 
-  @Test("whose files cannot be made again opens the cache anew at a later call", arguments: Absence.allCases)
+  @Test("whose files cannot be made again reopens the cache at a later call", arguments: Absence.allCases)
   func failingFolder(_ absence: Absence) throws {
     leave(absence)
     let obstacle = path + "/cache.lock"

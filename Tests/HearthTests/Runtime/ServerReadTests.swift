@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hearth
 
-/// Reads beside open listeners, with another client that writes.
+/// Reads with open listeners, and with another client that writes.
 @Suite("Reads from the server", .timeLimit(.minutes(2)))
 struct ServerReadTests {
   /// Two clients of one project; the document `users/u` exists.
@@ -37,7 +37,7 @@ struct ServerReadTests {
     }
   }
 
-  @Test("a read beside an open listener has what was written before it began")
+  @Test("a read alongside an open listener has what was written before it began")
   func openListeners() async throws {
     try await run { db, other in
       let users = db.collection("users")

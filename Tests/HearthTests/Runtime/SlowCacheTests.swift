@@ -172,7 +172,7 @@ struct SlowCacheTests {
 
     private static let translator = WireTranslator(database: database)
 
-    /// Whether a stream takes more is found out by its event loop. On a busy machine one that sleeps would be sent anything.
+    /// The event loop of a stream finds out whether the stream takes more. On a busy machine a sleeping loop would be sent anything.
     private func untilLoopsHaveTurned() async throws {
       for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() { try await loop.submit {}.get() }
     }

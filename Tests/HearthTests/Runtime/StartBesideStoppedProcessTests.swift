@@ -9,7 +9,7 @@ import Testing
 @testable import Hearth
 
 /// A process starts while another one is stopped in a transaction, and so holds the cache's file.
-@Suite("A start beside a stopped process", .timeLimit(.minutes(2)))
+@Suite("A start alongside a stopped process", .timeLimit(.minutes(2)))
 struct StartBesideStoppedProcessTests {
   private let unsaved: UnsavedWritesTests
 

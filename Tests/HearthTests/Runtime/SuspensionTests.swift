@@ -104,7 +104,7 @@ struct SuspensionTests {
     await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
   }
 
-  @Test("ends its listeners when another process had the folder, and starts anew at the next call")
+  @Test("ends its listeners when another process had the folder, and starts again at the next call")
   func takenByAnother() async throws {
     try write("a/before")
     let snapshots = Recorder<Result<Int, NSError>>()
@@ -154,7 +154,7 @@ struct SuspensionTests {
     await stop()
   }
 
-  @Test("does not use the folder that another process had and left either, until it is opened anew")
+  @Test("does not use the folder that another process had and left either, until it is reopened")
   func takenAndLeft() async throws {
     try write("a/before")
     #expect(try await pendingCount() == 1)

@@ -143,7 +143,7 @@ struct SettingsTests {
   }
 
   @available(*, deprecated)
-  @Test("the old switches work, together too, but not beside cacheSettings")
+  @Test("the old switches work, together too, but not together with cacheSettings")
   func legacy() throws {
     let settings = FirestoreSettings()
     settings.cacheSizeBytes = FirestoreCacheSizeUnlimited

@@ -15,7 +15,7 @@ struct StatusTests {
     try await EndToEndTests().withServer(body)
   }
 
-  @Test("it goes from offline over pending writes to in step, and back")
+  @Test("it goes from offline over pending writes to in sync, and back")
   func offlineAndInStep() async throws {
     try await withServer { host in
       let db = try TestFirestore(host: host).firestore
@@ -43,7 +43,7 @@ struct StatusTests {
     }
   }
 
-  @Test("a listener is in step when the backend has confirmed its result")
+  @Test("a listener is in sync when the backend has confirmed its result")
   func listener() async throws {
     try await TestBackend.run { host in
       let proxy = try StallingProxy(to: host)
@@ -78,7 +78,7 @@ struct StatusTests {
     }
   }
 
-  @Test("the last time in step is known also if nobody observed")
+  @Test("the last time in sync is known also if nobody observed")
   func unobserved() async throws {
     try await withServer { host in
       let db = try TestFirestore(host: host).firestore
@@ -222,7 +222,7 @@ struct StatusTests {
     #expect((model.error as NSError?)?.code == FirestoreErrorCode.Code.cancelled.rawValue)
   }
 
-  @Test("times in step: since when while it lasts, until when afterwards")
+  @Test("times in sync: since when while it lasts, until when afterwards")
   func inStepTimes() {
     var times = InStepTimes()
     func at(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }

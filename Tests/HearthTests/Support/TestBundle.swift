@@ -23,7 +23,7 @@ enum TestBundle {
     return Data("\(metadata.utf8.count)\(metadata)".utf8) + body
   }
 
-  /// Cities c0, c1, … with a state, of which there are 50 in turn, a population of their own and two tags.
+  /// Cities c0, c1, … with one of 50 states in turn, a population of their own and two tags.
   static func cities(_ db: Firestore, count: Int) -> Data {
     of(
       db, collection: "cities",

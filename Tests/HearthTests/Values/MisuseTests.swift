@@ -354,7 +354,7 @@ struct MisuseTests {
   }
 
   @available(*, deprecated)
-  @Test("the old switches beside cacheSettings, in either order")
+  @Test("the old switches together with cacheSettings, in either order")
   func legacySettings() async throws {
     let fresh = try TestFirestore().firestore
     let expected = "Firestore settings: cacheSettings cannot be combined with isPersistenceEnabled or cacheSizeBytes"

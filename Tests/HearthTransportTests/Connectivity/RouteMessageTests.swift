@@ -190,7 +190,7 @@ struct NetworkPathsTests {
     // Without a carrier, and switched off.
     #expect(changes(to: gone + [link(2, [.up]), address(2, 7), route(2)]))
     #expect(changes(to: gone + [link(2, [.running]), address(2, 7), route(2)]))
-    // A second network, such as a cable beside Wi-Fi.
+    // A second network, such as a cable in addition to Wi-Fi.
     #expect(changes(to: atHome + [link(3), address(3, 1), route(3)]))
     #expect(changes(to: atHome + [link(3, [.up, .running, .pointToPoint]), address(3, 1)]))
   }

@@ -123,7 +123,7 @@ final class SilentSocket: Sendable {
   /// Another descriptor of the same socket, for its caller to close.
   func duplicate() -> Int32 { dup(descriptor) }
 
-  /// Makes whoever waits for a connection give up.
+  /// Makes every caller that waits for a connection give up.
   func shutdown() {
     #if canImport(Darwin)
       let both = SHUT_RDWR

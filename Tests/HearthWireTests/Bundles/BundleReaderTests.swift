@@ -190,7 +190,7 @@ struct BundleReaderTests {
 
   @Test("a long name above many values takes no more than its length")
   func longName() throws {
-    // Together 200 GB, were the name kept beside each of the values.
+    // Together 200 GB if the name were kept with each of the values.
     let name = String(repeating: "n", count: 1 << 20)
     let values = String(repeating: #"{"nullValue":null},"#, count: 200_000) + #"{"nullValue":null}"#
     let fields = try document(#"{"\#(name)":{"arrayValue":{"values":[\#(values)]}}}"#)

@@ -27,7 +27,7 @@ actor HearthListClient: ListClient {
       return await Self.perform(plan, with: firestore) { continuation.yield() }
     }
     guard isKilled, !plan.isBlind else { return await answer.value }
-    // The transaction goes on with its commit meanwhile.
+    // The transaction goes on with its commit at the same time.
     for await _ in reads { break }
     try await firestore.terminate()
     self.client = nil

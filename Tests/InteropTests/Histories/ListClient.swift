@@ -4,7 +4,7 @@ import TestSupport
 protocol ListClient: Actor {
   nonisolated var name: String { get }
   nonisolated var queries: Bool { get }
-  /// - Parameter isKilled: True to end the client at a moment of chance, as a crash would, and to begin anew.
+  /// - Parameter isKilled: True to end the client at a moment of chance, as a crash would, and to start again.
   func perform(_ plan: ListPlan, isKilled: Bool) async throws -> ListAnswer
   func end() async throws
 }
@@ -12,7 +12,7 @@ protocol ListClient: Actor {
 extension ListHistory {
   /// Lets a client carry out plans until a time.
   ///
-  /// - Parameter killPercent: How many of its plans end with the client.
+  /// - Parameter killPercent: The percentage of its plans that end with a kill of the client.
   func record(
     _ client: any ListClient, plans: ListPlanner, killPercent: Int, until end: ContinuousClock.Instant
   ) async throws {

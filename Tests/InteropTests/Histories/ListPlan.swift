@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a client is to do in one transaction, in the form in which a process gets it as a line of JSON.
+/// The plan for one transaction of a client, in the form in which a process gets it as a line of JSON.
 ///
 /// Lists are documents of the collection `lists`, with the numbers, the lists' epoch and their group. Each epoch has its own, so that they
 /// stay short, and are created in the run.
@@ -18,7 +18,7 @@ struct ListPlan: Codable, Sendable {
   var epoch: Int
   /// Documents to read.
   var reads: [String] = []
-  /// The group of which a query reads all lists.
+  /// The group whose lists a query reads.
   var group: Int?
   var appends: [Append] = []
 
@@ -40,7 +40,7 @@ struct ListPlan: Codable, Sendable {
   }
 }
 
-/// What a client answers.
+/// The answer of a client.
 struct ListAnswer: Codable, Sendable {
   var outcome: String
   var reads: [String: [Int]] = [:]

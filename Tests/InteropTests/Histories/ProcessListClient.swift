@@ -23,7 +23,7 @@ actor ProcessListClient: ListClient {
     process.send(String(decoding: try JSONEncoder().encode(plan), as: UTF8.self))
     while let line = await process.nextLine() {
       if let answer = try? JSONDecoder().decode(ListAnswer.self, from: Data(line.utf8)) { return answer }
-      // The process goes on with its commit meanwhile. So the kill comes before, within or after it.
+      // The process goes on with its commit at the same time. So the kill comes before, during or after it.
       if isKilled { process.killAtOnce() }
     }
     _ = await process.waitForExit()

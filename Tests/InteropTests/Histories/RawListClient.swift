@@ -25,7 +25,7 @@ actor RawListClient: ListClient {
   private let mistake: Mistake?
   private let client: GRPCClient<HTTP2ClientTransport.Posix>
   private let translator: WireTranslator
-  /// What was begun and left by a kill is tried again in its place.
+  /// The id of a transaction that was begun and then left by a kill. The next transaction names it as the one that it retries.
   private var last = Data()
   private var lastReadTime: Google_Protobuf_Timestamp?
 

@@ -20,7 +20,7 @@ struct StrictSerializabilityTests {
   private func withServer(_ body: (EmbeddedServer) async throws -> Void) async throws {
     let folder = TemporaryFolder()
     var limits = DatabaseLimits()
-    // What killed clients have locked is to be free again within the run.
+    // Locks of killed clients must become free within the run.
     limits.transactionIdleTime = .milliseconds(500)
     limits.lockWait = .seconds(5)
     let server = try await EmbeddedServer.start(

@@ -4,8 +4,8 @@ import Logging
 import TestSupport
 import Testing
 
-/// Programs that test our server with Google's clients. They run one after the other and without other tests beside them: their time
-/// limits are meant for a machine that does nothing else.
+/// Programs that test our server with Google's clients. They run one after the other and without other tests at the same time: their time
+/// limits assume a machine that does nothing else.
 @Suite("Suites of Google's clients", .serialized)
 enum ClientSuites {
   static func withServer(

@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthSync
 
-/// A client of a test whose engine is driven. What its driver remembers can be asked of the client itself.
+/// A client of a test whose engine is driven. The client itself answers questions about its driver's memory.
 package protocol DrivenClient: EngineDriverDelegate {
   var driver: EngineDriver { get }
 }

@@ -1,7 +1,7 @@
 package import HearthModel
 package import HearthSync
 
-/// What the network, the clock and background work do to the engine when a test says so. Each is an event.
+/// Events of the network, the clock and background work, sent to the engine at the command of a test.
 extension EngineDriver {
   // MARK: - Opening
 

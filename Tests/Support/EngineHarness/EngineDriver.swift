@@ -176,7 +176,7 @@ package final class EngineDriver {
     }
   }
 
-  /// - Returns: What the engine hears of it.
+  /// - Returns: The event that reports it to the engine.
   func endOpening(_ attempt: StreamTable.Attempt, with error: StatusError?) -> SyncEvent {
     streams.takeOpening(attempt)
     if error == nil { streams.open(attempt) }

@@ -1,8 +1,8 @@
 package import HearthModel
 package import HearthSync
 
-/// What a test decides about the engine it drives, and what it wants to hear. Everything but the engine has a default: streams open at
-/// once, handshakes are answered, and nobody listens.
+/// The decisions of a test about the engine it drives, and the reports that it wants. Everything but the engine has a default: streams open
+/// at once, handshakes are answered, and there are no listeners.
 package protocol EngineDriverDelegate: AnyObject {
   // The loop
 
@@ -25,7 +25,7 @@ package protocol EngineDriverDelegate: AnyObject {
 
   // Streams
 
-  /// What becomes of an attempt to open a stream.
+  /// The outcome of an attempt to open a stream.
   func answer(to attempt: StreamTable.Attempt) -> StreamOpening
   /// The open watch stream has ended, on whichever side.
   func watchStreamEnded()
@@ -58,7 +58,7 @@ package protocol EngineDriverDelegate: AnyObject {
   func isInSync(_ id: ListenerID)
   func received(_ count: Int, for id: ListenerID)
   func saved(_ id: WriteID)
-  /// - Parameter wasOpen: False if the write has ended before, or was made for another engine.
+  /// - Parameter wasOpen: False if the write has ended before, or belongs to another engine.
   func completed(_ id: WriteID, _ error: StatusError?, wasOpen: Bool)
   func answered(_ id: RequestID, _ answer: EngineAnswer)
   func failed(_ id: RequestID, _ error: StatusError)
@@ -82,7 +82,7 @@ package protocol EngineDriverDelegate: AnyObject {
   func yieldCache()
 }
 
-/// What becomes of an attempt to open a stream.
+/// The outcome of an attempt to open a stream.
 package enum StreamOpening {
   /// It succeeds at once.
   case opens

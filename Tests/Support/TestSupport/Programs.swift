@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// Programs that the tests start: where they are, how they are run, and how their output is read.
 package enum Programs {
-  /// The folder in which the build puts executables, beside the test bundle.
+  /// The folder of the build's executables, next to the test bundle.
   package static var productsFolder: URL {
     #if os(macOS)
       if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {

@@ -48,7 +48,7 @@ package final class StallingProxy: Sendable {
     Thread.detachNewThread { [self] in acceptConnections() }
   }
 
-  /// What the backend sent on all connections until now, as far as the proxy has read it.
+  /// The bytes that the backend has sent on all connections, as far as the proxy has read them.
   package var bytesFromBackend: Int { state.withLock(\.bytesFromBackend) }
 
   /// The connections that clients have closed until now, stalled ones included.

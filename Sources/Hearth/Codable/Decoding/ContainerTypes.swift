@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A keyed container that can be made for a decoder without its type being known.
+/// A keyed container that can be created for a decoder without knowing its type.
 protocol StoredContainer<Key>: KeyedDecodingContainerProtocol {
   init(decoder: StoredDecoder)
 }
@@ -33,8 +33,8 @@ enum ContainerTypes {
     return states
   }()
 
-  // An entry is written before its state is stored as `filled`, with releasing order, and read only after that was loaded, with acquiring
-  // order; it is never written again.
+  // An entry is written before its state is stored as `filled`, with releasing order. It is read only after `filled` was loaded, with
+  // acquiring order, and never written again.
   nonisolated(unsafe) private static let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 1 << slotBits)
 
   /// The type of containers with these keys.

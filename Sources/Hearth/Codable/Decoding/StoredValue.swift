@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// A value that is to be decoded: a part of a document's stored encoding, or an object of a dictionary.
+/// A value to decode: a part of a document's stored encoding, or an object of a dictionary.
 enum StoredValue {
   case null
   /// All fields of a document.

@@ -40,7 +40,7 @@ final class EncodingContext {
     try encode(value, into: ObjectEncoder(context: self, parent: parent, step: step), isRoot: false)
   }
 
-  /// Encodes a value in place of the one that an encoder was made for.
+  /// Encodes a value in place of the one that an encoder was created for.
   func encode<T: Encodable>(_ value: T, inPlaceOf encoder: ObjectEncoder) throws {
     let inner = ObjectEncoder(context: self, parent: encoder, step: nil, node: encoder.node)
     if case .object(let object) = try encode(value, into: inner, isRoot: false) { encoder.set(object) }

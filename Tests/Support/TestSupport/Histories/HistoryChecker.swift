@@ -2,7 +2,7 @@
 /// each has read, and that in it each stands after those that had ended before it began.
 ///
 /// A list shows the order of the transactions that have appended to it. So the order need not be searched for: the transactions and what
-/// must stand before what make a graph, and every circle in it is an anomaly (Kingsbury and Alvaro, "Elle", 2020).
+/// must stand before what make a graph, and every cycle in it is an anomaly (Kingsbury and Alvaro, "Elle", 2020).
 ///
 /// | edge | from | to |
 /// |---|---|---|
@@ -15,13 +15,13 @@ package struct HistoryChecker {
     /// A number that nobody, or only a failed transaction, has appended.
     case numberFromNowhere
     case doubledNumber
-    /// Two reads of a list of which neither is the beginning of the other.
+    /// Two reads of a list where neither is a prefix of the other.
     case lostOrder
     /// A committed number that is overwritten or was never there, with the same list read by both writers.
     case lostUpdate
     /// Transactions that have each read what another one then changed.
     case writeSkew
-    /// A circle that only the time between transactions closes.
+    /// A cycle that only the time between transactions closes.
     case staleRead
     case otherCircle
   }
@@ -42,7 +42,7 @@ package struct HistoryChecker {
   private var findings: [Finding] = []
   private var graph: HistoryGraph
 
-  /// - Returns: What contradicts strict serialisability; nothing if the history is free of it.
+  /// - Returns: The contradictions to strict serialisability; none if the history has none.
   package static func findings(in history: [ListTransaction]) -> [Finding] {
     var checker = HistoryChecker(history)
     checker.checkLists()
@@ -53,7 +53,7 @@ package struct HistoryChecker {
   }
 
   private init(_ history: [ListTransaction]) {
-    // What nobody knows of counts if something of it was read: it must have been carried out.
+    // A transaction with an unknown outcome counts if something of it was read: it must have been carried out.
     let seen = Set(
       history.filter { $0.outcome == .committed }.flatMap { transaction in
         transaction.reads.flatMap { key, list in list.map { ListNumber(key: key, number: $0) } }
@@ -126,7 +126,7 @@ package struct HistoryChecker {
     }
   }
 
-  // MARK: - Circles
+  // MARK: - Cycles
 
   private mutating func checkCircles() {
     for usesTime in [false, true] {

@@ -1,4 +1,4 @@
-/// What stands before what in every order that explains a history.
+/// The constraints on every order that explains a history: which node comes before which.
 struct HistoryGraph {
   enum Kind: Hashable, Comparable {
     case readWrite
@@ -30,7 +30,7 @@ struct HistoryGraph {
 
   /// Every end is a point in time, before the next one and before all transactions that begin until then.
   ///
-  /// - Parameter spans: Of the transactions. One without an end stands before nothing.
+  /// - Parameter spans: The spans of the transactions. One without an end comes before nothing.
   mutating func addOrderOfTime(_ spans: [(began: UInt64, ended: UInt64?)]) {
     var events: [(time: UInt64, isEnd: Bool, index: Int)] = []
     for (index, span) in spans.enumerated() {
@@ -52,9 +52,9 @@ struct HistoryGraph {
     }
   }
 
-  /// Finds a short circle in each set of nodes that all lead to each other.
+  /// Finds a short cycle in each set of nodes that all lead to each other.
   ///
-  /// - Returns: The circles' edges in order. Points in time are left out: an edge of time leads from a transaction to a later one.
+  /// - Returns: The cycles' edges in order. Points in time are left out: an edge of time leads from a transaction to a later one.
   func circles(usingTime: Bool) -> [[Edge]] {
     components(usingTime: usingTime).compactMap { component in
       let members = Set(component)
@@ -68,7 +68,7 @@ struct HistoryGraph {
     usingTime ? edges[node] : edges[node].filter { $0.kind != .time }
   }
 
-  /// Breadth first, so that the first circle is a shortest one.
+  /// Breadth first, so that the first cycle is a shortest one.
   private func circle(through start: Int, in members: Set<Int>, usingTime: Bool) -> [Edge]? {
     var arrivals: [Int: Edge] = [:]
     var open = [start]

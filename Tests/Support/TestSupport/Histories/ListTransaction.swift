@@ -30,7 +30,7 @@ package struct ListTransaction: Sendable {
   }
 }
 
-/// What clients did, in one order of time.
+/// The transactions of clients, in one order of time.
 package actor ListHistory {
   private var events: UInt64 = 0
   package private(set) var transactions: [ListTransaction] = []

@@ -17,7 +17,7 @@ package struct Minimization<Case> {
   /// - Parameters:
   ///   - simpler: forms of a case with something left out, those with most left out first. Every form must really be
   ///     smaller, so that this ends.
-  ///   - attempts: how many candidates there may be.
+  ///   - attempts: the maximum number of candidates.
   package init(of original: Case, attempts: Int = 4_000, simpler: @escaping (Case) -> [Case]) {
     best = original
     self.simpler = simpler

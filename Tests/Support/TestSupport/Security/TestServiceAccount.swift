@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A service account made for the tests. Its key opens nothing.
+/// A service account for the tests alone. Its key opens nothing.
 package enum TestServiceAccount {
   package static let email = "tester@demo-hearth.iam.gserviceaccount.com"
   package static let keyID = "test-key-1"
