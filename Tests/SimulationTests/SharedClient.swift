@@ -316,7 +316,7 @@ extension SharedClient: DrivenClient {
     if isGone { return }
     noteLease()
     wasPrimary = engine.isPrimary
-    if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in sync with writes in memory") }
+    if engine.lastInSync == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in sync with writes in memory") }
   }
 
   func cameToRest() {

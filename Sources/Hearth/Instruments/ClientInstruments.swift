@@ -165,7 +165,7 @@ extension SyncEvent {
   fileprivate var backgroundStep: ClientMetrics.BackgroundStep? {
     switch self {
     case .timerFired(.indexBackfill): .index
-    case .timerFired(.lruGarbageCollection): .collection
+    case .timerFired(.lruGarbageCollection): .garbageCollection
     case .bundleBytes: .bundle
     default: nil
     }

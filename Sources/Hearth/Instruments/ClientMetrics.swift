@@ -13,7 +13,9 @@ final class ClientMetrics: Sendable {
 
   /// Work that a client does in steps in the background.
   enum BackgroundStep: String, CaseIterable {
-    case index, collection, bundle
+    case index
+    case garbageCollection = "garbage_collection"
+    case bundle
   }
 
   private let writesQueued: Counter

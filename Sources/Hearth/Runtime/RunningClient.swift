@@ -61,7 +61,7 @@ final class RunningClient {
   /// Written in StatusReading.swift.
   var status = StatusObservation()
   /// Written in StatusReading.swift.
-  var inStepTimes = InStepTimes()
+  var inStepTimes = InSyncTimes()
   /// Written in OutboxReading.swift.
   var saveAttemptsRest: ContinuousClock.Instant?
   /// Written in OutboxReading.swift.

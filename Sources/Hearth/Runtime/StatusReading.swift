@@ -7,7 +7,7 @@ typealias StatusObservation = PacedObservation<FirestoreStatus>
 typealias StatusEvent = StatusObservation.Event
 
 /// The last time at which a client was in sync, as far as its status was read.
-struct InStepTimes {
+struct InSyncTimes {
   private var last: Date?
   /// True if the status was observed when it was last read, and in sync.
   private var isInPeriod = false
@@ -18,15 +18,15 @@ struct InStepTimes {
   ///   - confirmed: The last time at which the engine itself was in sync.
   ///   - isObserved: True if each change leads to a reading.
   /// - Returns: the start of the current period while in sync, as far as known; otherwise the end of the last one.
-  mutating func note(isInStep: Bool, confirmed: Date?, isObserved: Bool, now: Date = Date()) -> Date? {
-    if isInStep {
+  mutating func note(isInSync: Bool, confirmed: Date?, isObserved: Bool, now: Date = Date()) -> Date? {
+    if isInSync {
       if !isInPeriod { last = now }
     } else if isInPeriod {
       last = now
     } else if let confirmed {
       last = max(last ?? confirmed, confirmed)
     }
-    isInPeriod = isInStep && isObserved
+    isInPeriod = isInSync && isObserved
     return last
   }
 
@@ -88,17 +88,17 @@ extension RunningClient {
     let pendingWriteCount = try cache.localStore.outbox.batchCount(of: engine.signedInUser) + engine.heldWriteCount
     configuration.instruments.metrics?.outboxCounted(pendingWriteCount)
     let connection = connection(engineStatus.connection, hasPendingWrites: pendingWriteCount > 0)
-    let lastInStep = inStepTimes.note(
-      isInStep: connection == .inStep, confirmed: engine.lastInStep?.date,
+    let lastInSync = inStepTimes.note(
+      isInSync: connection == .inSync, confirmed: engine.lastInSync?.date,
       isObserved: isObserved || !status.listeners.isEmpty)
     return FirestoreStatus(
-      connection: connection, lastInStep: lastInStep, pendingWriteCount: pendingWriteCount,
+      connection: connection, lastInSync: lastInSync, pendingWriteCount: pendingWriteCount,
       work: try engineStatus.work.map(backgroundWork))
   }
 
   private func connection(_ connection: SyncConnection, hasPendingWrites: Bool) -> FirestoreStatus.Connection {
     switch connection {
-    case .inStep: hasPendingWrites ? .connecting : .inStep
+    case .inSync: hasPendingWrites ? .connecting : .inSync
     case .connecting: .connecting
     case .offline(.networkDisabled): .offline(.networkDisabled, nextAttempt: nil)
     case .offline(.cacheFailure): .offline(.cacheFailure, nextAttempt: timers.due(.asyncQueueRetry))

@@ -15,7 +15,7 @@ public struct FirestoreStatus: Sendable, Hashable {
     case connecting
     /// The backend has confirmed the result of every active listener, the needed streams are open, and no write is pending. A client
     /// without a listener and without a pending write needs no connection, and is in sync unless it is known to be offline.
-    case inStep
+    case inSync
   }
 
   /// A reason why there is no exchange with the backend.
@@ -36,15 +36,15 @@ public struct FirestoreStatus: Sendable, Hashable {
   ///
   /// While no listener observes the status, the client notes the time only when the backend confirms something. So the time may be too
   /// early, never too late.
-  public let lastInStep: Date?
+  public let lastInSync: Date?
   /// The number of the current user's pending writes. See ``Outbox``.
   public let pendingWriteCount: Int
   /// The client's background work: empty most of the time. In a fixed order.
   public let work: [BackgroundWork]
 
-  init(connection: Connection, lastInStep: Date?, pendingWriteCount: Int, work: [BackgroundWork]) {
+  init(connection: Connection, lastInSync: Date?, pendingWriteCount: Int, work: [BackgroundWork]) {
     self.connection = connection
-    self.lastInStep = lastInStep
+    self.lastInSync = lastInSync
     self.pendingWriteCount = pendingWriteCount
     self.work = work
   }

@@ -7,7 +7,7 @@ public import Observation
 ///   @State private var model = FirestoreStatusModel(Firestore.firestore())
 ///   var body: some View {
 ///     switch model.status?.connection {
-///     case .inStep: Text("Up to date")
+///     case .inSync: Text("Up to date")
 ///     case .connecting, nil: Text("Connecting")
 ///     case .offline: Text("Offline")
 ///     }

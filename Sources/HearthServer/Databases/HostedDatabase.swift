@@ -9,13 +9,13 @@ final class HostedDatabase: Sendable {
   let translator: WireTranslator
   let limits: DatabaseLimits
   /// Nil if queries may be without indexes.
-  let indexRules: IndexRules?
+  let indexRules: RequiredIndexes?
   /// Nil if the program has no metrics backend.
   let metrics: ServerMetrics?
 
   init(
     id: DatabaseID, storage: any ServerStorage, transactions: any Transactions,
-    limits: DatabaseLimits = DatabaseLimits(), indexRules: IndexRules? = nil, metrics: ServerMetrics? = nil
+    limits: DatabaseLimits = DatabaseLimits(), indexRules: RequiredIndexes? = nil, metrics: ServerMetrics? = nil
   ) {
     self.id = id
     self.storage = storage

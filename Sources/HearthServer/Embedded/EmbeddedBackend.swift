@@ -38,7 +38,7 @@ final class EmbeddedBackend: Databases {
   /// In which the reads of all databases run.
   let readSlots: ReadSlots<StorageReader>
   /// Nil if queries may be without indexes.
-  private let indexRules: IndexRules?
+  private let indexRules: RequiredIndexes?
   private let clock: ServerClock
   private let metrics: ServerMetrics?
   private let logger: Logger
@@ -68,7 +68,7 @@ final class EmbeddedBackend: Databases {
     self.readSlots = readSlots
     sortBudget = SortBudget(maximumBytes: limits.sortBytes)
     self.metrics = metrics
-    indexRules = limits.requiresIndexes ? IndexRules() : nil
+    indexRules = limits.requiresIndexes ? RequiredIndexes() : nil
     self.location = location
     self.clock = clock.steady(logger: logger)
     self.logger = logger

@@ -15,7 +15,7 @@ extension EmbeddedStorage {
       locks.abortAll()
       return removeAll(below: place)
     }
-    moveLog()
+    checkpoint()
     continueTrimming()
     try result.get()
   }

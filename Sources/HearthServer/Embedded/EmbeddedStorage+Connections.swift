@@ -30,14 +30,14 @@ extension EmbeddedStorage {
   /// The other connections to a file.
   struct FileAccess {
     let readers: ReaderPool<StorageReader>
-    let mover: LogMover
+    let checkpointer: Checkpointer
   }
 
   /// The options of connections that write.
   static var options: Database.Options {
     var options = Database.Options(synchronous: .full)
-    options.movesLogAtCommits = false
-    options.keptLogBytes = Int(LogMover.longestLogPages * LogMover.bytesPerPage)
+    options.checkpointsAtCommits = false
+    options.keptLogBytes = Int(Checkpointer.longestLogPages * Checkpointer.bytesPerPage)
     return options
   }
 
@@ -55,10 +55,10 @@ extension EmbeddedStorage {
       return StorageReader(database, sortBudget: sortBudget)
     }
     try readers.openFirst()
-    let mover = LogMover(label: "hearth.log.\(databaseID)") {
+    let checkpointer = Checkpointer(label: "hearth.log.\(databaseID)") {
       try Database(location, options: Self.options)
     }
-    return FileAccess(readers: readers, mover: mover)
+    return FileAccess(readers: readers, checkpointer: checkpointer)
   }
 
   /// Slots for the reads of all databases of a process.
@@ -72,7 +72,7 @@ extension EmbeddedStorage {
   private static var readSlotCount: Int { max(ProcessInfo.processInfo.activeProcessorCount, 2) }
   private static let readSeatCount = 16
 
-  /// The descriptors that an open database needs: the writer, the ``LogMover`` and one reader have the file and its log open; the log's index
+  /// The descriptors that an open database needs: the writer, the ``Checkpointer`` and one reader have the file and its log open; the log's index
   /// is open once.
   static let descriptorsPerFile = 2 * 3 + 1
 
@@ -91,18 +91,18 @@ extension EmbeddedStorage {
   private static let instructionsPerStep = 20_000
 
   /// Has the log written back when enough was written to it.
-  func moveLog() {
-    guard let mover = published.withLock({ $0.failedSync == nil ? $0.file?.mover : nil }) else { return }
+  func checkpoint() {
+    guard let checkpointer = published.withLock({ $0.failedSync == nil ? $0.file?.checkpointer : nil }) else { return }
     let written = database.writtenPages
-    guard written - finishedPages < LogMover.longestLogPages else { return finishLog() }
-    guard written - movedPages >= LogMover.pagesPerRound else { return }
-    movedPages = written
-    mover.start { [weak self] result in
+    guard written - finishedPages < Checkpointer.longestLogPages else { return finishLog() }
+    guard written - checkpointedPages >= Checkpointer.pagesPerRound else { return }
+    checkpointedPages = written
+    checkpointer.start { [weak self] result in
       guard let self else { return }
       switch result {
       case .success(let state?):
         boundLog(pages: state.pages)
-        if state.pages >= LogMover.longLogPages { Task { await self.finishLog() } }
+        if state.pages >= Checkpointer.longLogPages { Task { await self.finishLog() } }
       case .success(nil): break
       case .failure(let error): logMoveFailed(error)
       }
@@ -113,9 +113,9 @@ extension EmbeddedStorage {
   private func finishLog() {
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
-    movedPages = finishedPages
+    checkpointedPages = finishedPages
     do {
-      boundLog(pages: try database.moveLog().pages)
+      boundLog(pages: try database.checkpoint().pages)
     } catch {
       logMoveFailed(error)
     }
@@ -128,7 +128,7 @@ extension EmbeddedStorage {
       published.logPages = pages
       return published.file?.readers
     }
-    let bytes = pages * LogMover.bytesPerPage
+    let bytes = pages * Checkpointer.bytesPerPage
     guard let readers, bytes >= maximumLogBytes / 2 else { return }
     if bytes >= maximumLogBytes { noteLongLog() }
     readers.hold(stopsLong: bytes >= maximumLogBytes) { [weak self] in
@@ -145,9 +145,9 @@ extension EmbeddedStorage {
     defer { published.withLock { $0.file?.readers }?.release() }
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
-    movedPages = finishedPages
+    checkpointedPages = finishedPages
     do {
-      let state = try database.moveLog()
+      let state = try database.checkpoint()
       let isCut = try database.truncateLog(waitingAtMost: Self.waitForShortReads)
       published.withLock { $0.logPages = isCut ? 0 : state.pages }
     } catch {

@@ -43,7 +43,7 @@ extension EmbeddedStorage {
       return false
     }
     publishState()
-    moveLog()
+    checkpoint()
     return true
   }
 

@@ -28,7 +28,7 @@ extension EmbeddedStorage {
     do {
       let size = try database.fileSizeBytes
       let unused = size - (try database.usedBytes)
-      let excess = (unused - max(Self.keptBytes, size / Self.keptPart)) / LogMover.bytesPerPage
+      let excess = (unused - max(Self.keptBytes, size / Self.keptPart)) / Checkpointer.bytesPerPage
       guard excess > 0 else { return false }
       // Not durable by itself: after a power cut the pages are unused again.
       let released = try database.transaction("Release space", synchronous: .normal) {
@@ -36,7 +36,7 @@ extension EmbeddedStorage {
       }
       // A file that another program has rebuilt without incremental vacuum keeps its size.
       guard released.bytes > 0 else { return false }
-      moveLog()
+      checkpoint()
       guard excess <= Self.pagesPerStep else { return true }
       // The file becomes shorter when it has the whole log.
       try database.truncateLog()

@@ -56,8 +56,8 @@ actor EmbeddedStorage: ExclusiveStorage {
   var isTrimming = false
   /// Unused pages are being given back.
   var isReleasing = false
-  /// The writer's pages when the latest round of ``LogMover`` began.
-  var movedPages: Int64 = 0
+  /// The writer's pages when the latest round of ``Checkpointer`` began.
+  var checkpointedPages: Int64 = 0
   /// The writer's pages when it has written the log back itself.
   var finishedPages: Int64 = 0
 
@@ -203,7 +203,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   nonisolated func use() -> StorageUse {
     let (bytes, pages, readers) = published.withLock { ($0.logBytes, $0.logPages, $0.file?.readers) }
     return StorageUse(
-      historyBytes: Int(clamping: bytes), writeAheadLogBytes: Int(clamping: pages * LogMover.bytesPerPage),
+      historyBytes: Int(clamping: bytes), writeAheadLogBytes: Int(clamping: pages * Checkpointer.bytesPerPage),
       waitingReads: readers?.waitingCount ?? 0)
   }
 
@@ -223,7 +223,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     }
     // The writer is the last to close its connection, so that nothing is left in the log.
     await file?.readers.close()
-    file?.mover.close()
+    file?.checkpointer.close()
     saveIndexUses()
     database.close()
   }
@@ -312,7 +312,7 @@ extension EmbeddedStorage {
     let results = publishing { commit(group.map(\.attempt)) }
     assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
     for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
-    moveLog()
+    checkpoint()
     continueTrimming()
   }
 

@@ -50,7 +50,7 @@ extension HostedDatabase {
   /// A database that this process has for itself.
   convenience init(
     id: DatabaseID, storage: any ExclusiveStorage, limits: DatabaseLimits = DatabaseLimits(),
-    indexRules: IndexRules? = nil, clock: ServerClock, metrics: ServerMetrics? = nil
+    indexRules: RequiredIndexes? = nil, clock: ServerClock, metrics: ServerMetrics? = nil
   ) {
     let transactions = EmbeddedTransactions(
       of: storage, databaseID: id, limits: limits, clock: clock, metrics: metrics)

@@ -50,7 +50,7 @@ extension Aggregation {
   }
 
   private static func field(_ text: String) throws -> FieldPath {
-    let path = try QueryRules.field(text)
+    let path = try QueryChecks.field(text)
     guard !path.isDocumentKey else {
       throw StatusError.invalid("Aggregations are not supported for the property: __key__")
     }

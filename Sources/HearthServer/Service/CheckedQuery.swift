@@ -22,7 +22,7 @@ struct CheckedQuery {
     in database: Session
   ) throws {
     let decoded = try database.translator.decode(parent: parent, query: message)
-    try QueryRules.check(decoded)
+    try QueryChecks.check(decoded)
     try QueryLimits.check(decoded.query, limits: database.limits, metrics: database.metrics)
     try Aggregation.check(aggregations, over: decoded)
     search = try decoded.findNearest.map { try VectorSearch($0, database.translator) }

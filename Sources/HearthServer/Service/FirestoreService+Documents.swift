@@ -100,7 +100,7 @@ extension FirestoreService {
   func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: Session) throws -> Projection {
     guard let mask else { return .all }
     let paths = try database.translator.decode(mask, at: "mask").paths
-    for path in paths { try QueryRules.check(path) }
+    for path in paths { try QueryChecks.check(path) }
     return Projection(paths: paths)
   }
 }

@@ -49,7 +49,7 @@ extension FirestoreService {
       id.isEmpty
       ? Query(path: parent, collectionGroup: "", explicitOrders: orders)
       : Query(path: parent.appending(id), explicitOrders: orders)
-    try QueryRules.check(DecodedQuery(query: query))
+    try QueryChecks.check(DecodedQuery(query: query))
     try database.indexRules?.check(query.indexNeeds(), in: database.id)
     return query
   }

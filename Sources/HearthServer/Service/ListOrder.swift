@@ -25,7 +25,7 @@ enum ListOrder {
       case let word?:
         throw .invalid("Invalid order by clause \"\(text)\": \"\(word)\" is not a direction (asc or desc).")
       }
-      orders.append(OrderBy(path: try QueryRules.field(String(path)), direction: direction))
+      orders.append(OrderBy(path: try QueryChecks.field(String(path)), direction: direction))
     }
     return orders
   }

@@ -26,7 +26,7 @@ struct VectorSearch {
   init(
     _ message: Google_Firestore_V1_StructuredQuery.FindNearest, _ translator: WireTranslator
   ) throws {
-    field = try QueryRules.field(message.vectorField.fieldPath)
+    field = try QueryChecks.field(message.vectorField.fieldPath)
     let operand: Data = try message.queryVector.serializedBytes()
     guard let elements = try translator.decode(valueBytes: operand, at: "query_vector").vectorElements else {
       throw StatusError.invalid("Query Value must be of type vector.")

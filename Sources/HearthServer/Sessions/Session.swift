@@ -29,7 +29,7 @@ extension Session {
   var translator: WireTranslator { database.translator }
   var limits: DatabaseLimits { database.limits }
   /// Nil if queries may be without indexes.
-  var indexRules: IndexRules? { database.indexRules }
+  var indexRules: RequiredIndexes? { database.indexRules }
   /// Nil if the program has no metrics backend.
   var metrics: ServerMetrics? { database.metrics }
 

@@ -113,7 +113,7 @@ struct LockTable {
     let blockers = blockers(of: wish, owner, ticket: lastTicket + 1)
     guard blockers.isEmpty else { return wait(wish, owner, blockers, nil, at: now) }
     let changed = lock(keys, query, for: owner)
-    return Answer(events: breakCircles(through: changed))
+    return Answer(events: breakCycles(through: changed))
   }
 
   /// Asks if a write may change documents now.
@@ -153,7 +153,7 @@ struct LockTable {
     }
     setBlockers(blockers, of: id)
     if case .write(let transitions) = wish { noteWriter(id, transitions) }
-    return Answer(ticket: id, events: breakCircles(through: [id]))
+    return Answer(ticket: id, events: breakCycles(through: [id]))
   }
 
   /// Takes away the ticket of a request that has ended or was given up.
@@ -434,7 +434,7 @@ extension LockTable {
         }
       }
     }
-    return events + breakCircles(through: changed)
+    return events + breakCycles(through: changed)
   }
 
   // MARK: Deadlocks
@@ -445,10 +445,10 @@ extension LockTable {
   }
 
   /// Aborts the youngest transaction of every deadlock that one of the tickets is part of.
-  private mutating func breakCircles(through ids: [TicketID]) -> [Event] {
+  private mutating func breakCycles(through ids: [TicketID]) -> [Event] {
     var events: [Event] = []
     for id in ids {
-      while let victim = circle(through: id)?.max() {
+      while let victim = cycle(through: id)?.max() {
         broken.insert(victim)
         let (aborted, removed) = remove(victim)
         events += aborted + proceed(without: removed)
@@ -458,7 +458,7 @@ extension LockTable {
   }
 
   /// The transactions of a cycle of requests that wait for each other.
-  private mutating func circle(through id: TicketID) -> [Owner]? {
+  private mutating func cycle(through id: TicketID) -> [Owner]? {
     guard let start = tickets[id] else { return nil }
     // A request outside of transactions for which nobody waits is the end of every way to it.
     guard start.owner != nil || waiters[.ticket(id)] != nil else { return nil }

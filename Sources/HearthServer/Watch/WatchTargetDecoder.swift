@@ -23,7 +23,7 @@ struct WatchTargetDecoder {
       guard decoded.findNearest == nil else {
         throw StatusError(code: .invalidArgument, message: "'find_nearest' is not supported by real-time queries.")
       }
-      try QueryRules.check(decoded)
+      try QueryChecks.check(decoded)
       try QueryLimits.check(decoded.query, limits: database.limits, metrics: database.metrics)
       try database.indexRules?.check(decoded.query.indexNeeds(), in: database.id)
       return WatchedTarget(id: id, source: .query(decoded.query), isOnce: message.once)

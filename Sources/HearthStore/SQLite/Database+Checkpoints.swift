@@ -20,7 +20,7 @@ extension Database {
   /// SQLite's own way ignores the result (https://www.sqlite.org/c3ref/wal_autocheckpoint.html). A failure is harmless, because the log
   /// keeps what the checkpoint left, unless a sync has failed: the system reports that once, and later syncs succeed although pages of the
   /// log may be missing on the disk.
-  func moveLogAtCommits() {
+  func checkpointAtCommits() {
     sqlite3_wal_hook(
       connection,
       { context, _, _, pages in

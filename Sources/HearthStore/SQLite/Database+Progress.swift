@@ -32,24 +32,24 @@ extension Database {
       }, Unmanaged.passUnretained(handler).toOpaque())
   }
 
-  /// The state of the write-ahead log after ``moveLog()``.
+  /// The state of the write-ahead log after ``checkpoint()``.
   package struct LogState: Equatable, Sendable {
     /// The pages in the log.
     package var pages: Int64
     /// The pages that a checkpoint has copied into the file. When the file has all of them and no connection reads the log, the next commit
     /// restarts the log.
-    package var movedPages: Int64
+    package var checkpointedPages: Int64
   }
 
   /// Runs a passive checkpoint: copies committed pages from the write-ahead log into the file, as far as no reader needs the older state.
   /// It waits for no connection, and no connection waits for it.
   ///
-  /// For a connection that does not checkpoint at commits (``Options/movesLogAtCommits``), or for one opened for this purpose.
-  package func moveLog() throws(StoreError) -> LogState {
+  /// For a connection that does not checkpoint at commits (``Options/checkpointsAtCommits``), or for one opened for this purpose.
+  package func checkpoint() throws(StoreError) -> LogState {
     let statement = try prepare("PRAGMA wal_checkpoint(PASSIVE)")
-    guard try statement.step() else { return LogState(pages: 0, movedPages: 0) }
+    guard try statement.step() else { return LogState(pages: 0, checkpointedPages: 0) }
     // Both are -1 for a database without such a log (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
-    return LogState(pages: max(try statement.int64(at: 1), 0), movedPages: max(try statement.int64(at: 2), 0))
+    return LogState(pages: max(try statement.int64(at: 1), 0), checkpointedPages: max(try statement.int64(at: 2), 0))
   }
 
   /// The number of pages that this connection has written to the log or the file. Never goes back.

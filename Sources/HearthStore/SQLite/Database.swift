@@ -43,8 +43,8 @@ package final class Database {
     var pageCacheBytes: Int
     /// The mark in the file's header that says whose database it is.
     package var applicationID: Int32
-    /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
-    package var movesLogAtCommits = true
+    /// False if the owner moves the write-ahead log into the file itself, with ``Database/checkpoint()``. Then no commit pays for it.
+    package var checkpointsAtCommits = true
     /// The pages in the log at which a commit moves it. Twice SQLite's own number: pages that several transactions write are then moved to
     /// the file half as often, and the log still fits ``keptLogBytes``.
     package var logPages = 2000
@@ -223,7 +223,7 @@ package final class Database {
     if case .file = location, !options.isReadOnly {
       try switchToWriteAheadLog()
       try execute("PRAGMA wal_autocheckpoint = 0")
-      if options.movesLogAtCommits { moveLogAtCommits() }
+      if options.checkpointsAtCommits { checkpointAtCommits() }
       // Otherwise the file would stay as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }

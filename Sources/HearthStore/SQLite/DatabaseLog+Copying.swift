@@ -60,7 +60,7 @@ extension DatabaseLog {
       case .withoutUnfinished: frames.newestKnown(upTo: damagedFrame == 0 ? end : endBeforeLast)
       case .newest: frames.newestKnown(upTo: end)
       }
-    let cover = MovedCover(frames, state == .shown ? [] : moved)
+    let cover = CheckpointedCover(frames, state == .shown ? [] : moved)
     return pages.values
       .filter { $0.content == .sound && !cover.contains($0) }
       .sorted { $0.page < $1.page }

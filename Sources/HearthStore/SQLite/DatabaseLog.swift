@@ -23,7 +23,7 @@ package struct DatabaseLog: Sendable {
   /// The last frame of the commit before, which that of a damaged frame does not count as.
   let endBeforeLast: Int
   /// The pages from behind the damage that the database has.
-  let moved: [LogComparison.MovedPage]
+  let moved: [LogComparison.CheckpointedPage]
 
   /// False if what lies behind may be what was left of a single commit that was never finished.
   package let isDamage: Bool

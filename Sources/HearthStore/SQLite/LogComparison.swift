@@ -10,7 +10,7 @@ internal import HearthModel
 /// only if all of the log shows the trace of a checkpoint.
 final class LogComparison {
   /// A page of the database that a frame after the damage has, or had.
-  struct MovedPage {
+  struct CheckpointedPage {
     var page: Int
     var frame: Int
     /// True if SQLite may show it together with older pages. A page that it reads from the log instead is of the state before the damage.
@@ -18,7 +18,7 @@ final class LogComparison {
   }
 
   /// The pages from behind the damage that the database has.
-  private(set) var moved: [MovedPage] = []
+  private(set) var moved: [CheckpointedPage] = []
   private let frames: [LogFrames.Frame]
   /// The last frame up to which SQLite reads.
   private let shownEnd: Int
@@ -50,7 +50,7 @@ final class LogComparison {
     guard isCheckpointSeen else { return }
     // Nobody moves a commit that was not finished.
     let end = frames.last { $0.isKnown && $0.isCommit }?.number ?? 0
-    moved = frames.dropFirst(shownEnd).prefix { $0.number <= end }.compactMap(movedPage)
+    moved = frames.dropFirst(shownEnd).prefix { $0.number <= end }.compactMap(checkpointedPage)
   }
 
   deinit { try? log?.close() }
@@ -88,7 +88,7 @@ final class LogComparison {
 
   /// Returns true if the database has all that is known of the log up to a frame.
   func hasAll(upTo end: Int) -> Bool {
-    let cover = MovedCover(frames, moved)
+    let cover = CheckpointedCover(frames, moved)
     return frames.newestKnown(upTo: end).values.allSatisfy {
       isInDatabase($0) || cover.contains($0) || isCutOff($0, end)
     }
@@ -100,14 +100,14 @@ final class LogComparison {
     return frame.page > last.length
   }
 
-  private func movedPage(_ frame: LogFrames.Frame) -> MovedPage? {
+  private func checkpointedPage(_ frame: LogFrames.Frame) -> CheckpointedPage? {
     guard isInDatabase(frame) else { return nil }
     let shown = shown[frame.page]
     // The version before the damage is the same.
     if let shown, isInDatabase(shown) { return nil }
-    if frame.content == .moved { return MovedPage(page: frame.page, frame: frame.number, isHazard: true) }
+    if frame.content == .moved { return CheckpointedPage(page: frame.page, frame: frame.number, isHazard: true) }
     guard !isContradicted(frame) else { return nil }
-    return MovedPage(page: frame.page, frame: frame.number, isHazard: shown == nil)
+    return CheckpointedPage(page: frame.page, frame: frame.number, isHazard: shown == nil)
   }
 
   /// Returns true if the database has a page by chance, because it went back to what it was before: then pages that come before it were not moved.
@@ -200,12 +200,12 @@ extension [LogFrames.Frame] {
 }
 
 /// The pages that a checkpoint has copied in unknown versions.
-struct MovedCover {
+struct CheckpointedCover {
   private let unknown: [LogFrames.Frame]
   /// In the order of the pages, each with the last frame of its own and of those behind it.
   private let moved: [(page: Int, lastFrame: Int)]
 
-  init(_ frames: [LogFrames.Frame], _ moved: [LogComparison.MovedPage]) {
+  init(_ frames: [LogFrames.Frame], _ moved: [LogComparison.CheckpointedPage]) {
     unknown = frames.filter { !$0.isKnown }
     var last = 0
     self.moved = moved.sorted { $0.page > $1.page }.map {

@@ -292,7 +292,7 @@ extension BackendLink {
   var watchStreamOpenedAt: Duration? { watchStream.openedAt }
 
   /// True if the backend has answered every target that it should be asked for.
-  var watchesInStep: Bool {
+  var watchesInSync: Bool {
     guard canWatch else { return false }
     return targets.isEmpty || watchStream.isOpen && online.state == .online && !awaitsResults
   }

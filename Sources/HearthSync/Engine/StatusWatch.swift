@@ -6,7 +6,7 @@ internal import HearthModel
 /// |---|---|---|
 /// | the outbox has changed | notified | notified |
 /// | the status is another one than the reported one | - | notified |
-/// | the backend has confirmed something, and nothing is left to do | - | finds a new ``lastInStep`` |
+/// | the backend has confirmed something, and nothing is left to do | - | finds a new ``lastInSync`` |
 ///
 /// An event without a confirmation costs nothing while nobody observes.
 struct StatusWatch {
@@ -19,7 +19,7 @@ struct StatusWatch {
   /// True if the event being handled has brought a confirmation of the backend.
   private var wasConfirmed = false
   /// The device's time of the last confirmation after which nothing was left to do.
-  private(set) var lastInStep: Timestamp?
+  private(set) var lastInSync: Timestamp?
 
   mutating func observeOutbox(_ isOn: Bool) {
     observesOutbox = isOn
@@ -45,13 +45,13 @@ struct StatusWatch {
   ///
   /// - Parameters:
   ///   - wallTime: The device's time.
-  ///   - isInStep: True if the backend has confirmed everything that it was asked for.
+  ///   - isInSync: True if the backend has confirmed everything that it was asked for.
   ///   - status: The present status.
   mutating func endEvent(
-    at wallTime: Timestamp, isInStep: @autoclosure () -> Bool, status: @autoclosure () -> SyncStatus
+    at wallTime: Timestamp, isInSync: @autoclosure () -> Bool, status: @autoclosure () -> SyncStatus
   ) -> [SyncAction] {
     defer { (outboxHasChanged, wasConfirmed) = (false, false) }
-    if wasConfirmed, isInStep() { lastInStep = wallTime }
+    if wasConfirmed, isInSync() { lastInSync = wallTime }
     var actions: [SyncAction] = []
     if observesStatus {
       let status = status()

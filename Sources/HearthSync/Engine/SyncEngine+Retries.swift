@@ -36,7 +36,7 @@ extension SyncEngine {
   /// Makes the attempts that are due.
   ///
   /// Operations that they add to the list are not tried in the same round but when the timer fires, so that nothing
-  /// runs in circles.
+  /// runs in cycles.
   func runRetries() {
     for _ in 0..<retries.takeDueAttempts() { runRetry() }
     emit(retries.deferDueAttempts(now: now, jitter: configuration.jitter))

@@ -4,7 +4,7 @@ package import HearthModel
 extension SyncEngine {
   /// The device's time when the backend last confirmed a result or answered a write and nothing was left to do; nil if that has not
   /// happened. Only of the client that has the streams.
-  package var lastInStep: Timestamp? { statusWatch.lastInStep }
+  package var lastInSync: Timestamp? { statusWatch.lastInSync }
 
   /// The writes that wait in memory, because another process holds the file.
   package var heldWriteCount: Int {
@@ -29,7 +29,7 @@ extension SyncEngine {
   package var status: SyncStatus { SyncStatus(connection: connection, work: work.inProgress) }
 
   /// True if this client has the streams and nothing waits for the backend.
-  var isInStep: Bool { isPrimary && sender.hasNothingToSend && held.writes.isEmpty && connection == .inStep }
+  var isInSync: Bool { isPrimary && sender.hasNothingToSend && held.writes.isEmpty && connection == .inSync }
 
   // MARK: - Connection
 
@@ -38,9 +38,9 @@ extension SyncEngine {
     guard held.listens.isEmpty, queryRuns.listenQueries.isEmpty, !views.waitForBackend else {
       return .connecting
     }
-    if isPrimary { return link.watchesInStep ? .inStep : .connecting }
+    if isPrimary { return link.watchesInSync ? .inSync : .connecting }
     // The state that the primary client has published.
-    return link.onlineState == .online || !views.wantBackend ? .inStep : .connecting
+    return link.onlineState == .online || !views.wantBackend ? .inSync : .connecting
   }
 
   private var connectionObstacle: OutboxObstacle? {

@@ -107,7 +107,7 @@ package final class SyncEngine {
       settle()
       follow(views.boundWaitsForOwnWrites(now: self.now))
     }
-    emit(statusWatch.endEvent(at: wallTime, isInStep: isInStep, status: status))
+    emit(statusWatch.endEvent(at: wallTime, isInSync: isInSync, status: status))
     assertInvariants()
     defer { actions = [] }
     return actions

@@ -13,7 +13,7 @@ package enum SyncConnection: Equatable, Sendable {
   /// The backend is being reached, or owes results.
   case connecting
   /// The backend has confirmed the result of every listener that wants its state; also if there is none.
-  case inStep
+  case inSync
 }
 
 /// Work of an engine that proceeds in steps. Other events are handled between two steps.

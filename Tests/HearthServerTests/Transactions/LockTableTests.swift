@@ -190,7 +190,7 @@ struct LockTableTests {
   }
 
   @Test("a cycle through writes that wait in front of readers is none: one of the readers overtakes them")
-  func longCircle() {
+  func longCycle() {
     var table = LockTable()
     _ = table.read([key("c/a")], nil, by: Self.first, at: 0)
     _ = table.read([key("c/b")], nil, by: Self.second, at: 0)

@@ -213,7 +213,7 @@ struct PessimisticTransactionTests {
   }
 
   @Test("a read overtakes writes that wait for its transaction through others; none of them is aborted")
-  func readersInACircle() async throws {
+  func readersInACycle() async throws {
     let fixture = try StorageFixture()
     let (old, young) = (try begin(fixture), try begin(fixture))
     try await read(fixture, ["c/a"], in: old)

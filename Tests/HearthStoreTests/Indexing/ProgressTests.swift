@@ -14,7 +14,7 @@ struct ProgressTests {
   init() throws {
     folder = try TemporaryFolder()
     var options = Database.Options(synchronous: .normal)
-    options.movesLogAtCommits = false
+    options.checkpointsAtCommits = false
     database = try Database(.file(path: folder.file()), options: options)
     store = try DocumentStore(database: database)
   }
@@ -44,22 +44,22 @@ struct ProgressTests {
     }
     let before = database.writtenPages
     for round in 1...6 { try write(round) }
-    let mover = try Database(.file(path: folder.file()))
+    let checkpointer = try Database(.file(path: folder.file()))
     let reader = try PinnedSnapshot(of: database)
-    let first = try mover.moveLog()
+    let first = try checkpointer.checkpoint()
     // SQLite's own limit is 1,000 pages, and 2,000 for other connections of this library.
     #expect(first.pages > 2_000)
-    #expect(first.movedPages == first.pages)
+    #expect(first.checkpointedPages == first.pages)
     #expect(database.writtenPages - before > 2_000)
     try write(7)
-    let second = try mover.moveLog()
+    let second = try checkpointer.checkpoint()
     #expect(second.pages > first.pages)
-    #expect(second.movedPages < second.pages)
+    #expect(second.checkpointedPages < second.pages)
     reader.close()
-    let third = try mover.moveLog()
-    #expect(third.movedPages == third.pages)
+    let third = try checkpointer.checkpoint()
+    #expect(third.checkpointedPages == third.pages)
     try write(8)
-    #expect(try mover.moveLog().pages < third.pages)
+    #expect(try checkpointer.checkpoint().pages < third.pages)
   }
 
   @Test(
@@ -67,7 +67,7 @@ struct ProgressTests {
   func logRoom(isKept: Bool) throws {
     let file = folder.file("room-\(isKept)")
     var options = Database.Options(synchronous: .full)
-    options.movesLogAtCommits = false
+    options.checkpointsAtCommits = false
     options.keptLogBytes = isKept ? 16 << 20 : 100_000
     let database = try Database(.file(path: file), options: options)
     let store = try DocumentStore(database: database)
@@ -78,8 +78,8 @@ struct ProgressTests {
     let long = try logBytes()
     #expect(long > 1_000_000)
     for round in 2..<5 {
-      let state = try database.moveLog()
-      #expect(state.movedPages == state.pages)
+      let state = try database.checkpoint()
+      #expect(state.checkpointedPages == state.pages)
       for n in 0..<20 {
         try store.set(found("rooms/r\(n)", Int64(round), ["n": 1]))
         let size = try logBytes()

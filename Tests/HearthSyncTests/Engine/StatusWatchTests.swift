@@ -6,10 +6,10 @@ import Testing
 @Suite("Observers of the status and of the outbox")
 struct StatusWatchTests {
   private func end(
-    _ watch: inout StatusWatch, _ connection: SyncConnection = .inStep, isInStep: Bool = false, at seconds: Int64 = 0
+    _ watch: inout StatusWatch, _ connection: SyncConnection = .inSync, isInSync: Bool = false, at seconds: Int64 = 0
   ) -> [SyncAction] {
     watch.endEvent(
-      at: Timestamp(seconds: seconds, nanoseconds: 0), isInStep: isInStep,
+      at: Timestamp(seconds: seconds, nanoseconds: 0), isInSync: isInSync,
       status: SyncStatus(connection: connection, work: []))
   }
 
@@ -35,28 +35,28 @@ struct StatusWatchTests {
     #expect(end(&watch, .connecting) == [])
     watch.observeStatus(true, SyncStatus(connection: .connecting, work: []))
     #expect(end(&watch, .connecting) == [])
-    #expect(end(&watch, .inStep) == [.statusChanged])
-    #expect(end(&watch, .inStep) == [])
+    #expect(end(&watch, .inSync) == [.statusChanged])
+    #expect(end(&watch, .inSync) == [])
     watch.outboxChanges()
-    #expect(end(&watch, .inStep) == [.statusChanged])
+    #expect(end(&watch, .inSync) == [.statusChanged])
     watch.observeOutbox(true)
     watch.outboxChanges()
-    #expect(end(&watch, .inStep) == [.statusChanged, .outboxChanged])
-    watch.observeStatus(false, SyncStatus(connection: .inStep, work: []))
+    #expect(end(&watch, .inSync) == [.statusChanged, .outboxChanged])
+    watch.observeStatus(false, SyncStatus(connection: .inSync, work: []))
     #expect(end(&watch, .connecting) == [])
   }
 
   @Test("the time of the last confirmation is that of an event which has left nothing to do")
-  func lastInStep() {
+  func lastInSync() {
     var watch = StatusWatch()
-    _ = end(&watch, isInStep: true, at: 1)
-    #expect(watch.lastInStep == nil)
+    _ = end(&watch, isInSync: true, at: 1)
+    #expect(watch.lastInSync == nil)
     watch.backendConfirms()
-    _ = end(&watch, isInStep: false, at: 2)
-    _ = end(&watch, isInStep: true, at: 3)
-    #expect(watch.lastInStep == nil)
+    _ = end(&watch, isInSync: false, at: 2)
+    _ = end(&watch, isInSync: true, at: 3)
+    #expect(watch.lastInSync == nil)
     watch.backendConfirms()
-    _ = end(&watch, isInStep: true, at: 4)
-    #expect(watch.lastInStep == Timestamp(seconds: 4, nanoseconds: 0))
+    _ = end(&watch, isInSync: true, at: 4)
+    #expect(watch.lastInSync == Timestamp(seconds: 4, nanoseconds: 0))
   }
 }

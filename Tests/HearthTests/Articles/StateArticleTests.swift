@@ -25,13 +25,13 @@ struct StateArticleTests {
         case .offline(_, let nextAttempt?): print("offline until", nextAttempt.formatted())
         case .offline: print("offline, trying")
         case .connecting: continue
-        case .inStep: print("in step,", status.pendingWriteCount, "waiting")
+        case .inSync: print("in sync,", status.pendingWriteCount, "waiting")
         }
-        if status.connection == .inStep { break }
+        if status.connection == .inSync { break }
         if status.pendingWriteCount == 1 { try await db.enableNetwork() }
       }
       let status = try await db.status()
-      print("was in step:", status.lastInStep != nil, "work:", status.work.count)
+      print("was in sync:", status.lastInSync != nil, "work:", status.work.count)
     }
     #expect(print.lines == (try Article("WatchingTheState").printed("One value for an interface")))
   }

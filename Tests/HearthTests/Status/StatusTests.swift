@@ -16,14 +16,14 @@ struct StatusTests {
   }
 
   @Test("it goes from offline over pending writes to in sync, and back")
-  func offlineAndInStep() async throws {
+  func offlineAndInSync() async throws {
     try await withServer { host in
       let db = try TestFirestore(host: host).firestore
       try await db.disableNetwork()
       var statuses = db.statuses.makeAsyncIterator()
       let first = try #require(try await statuses.next())
       #expect(first.connection == .offline(.networkDisabled, nextAttempt: nil))
-      #expect(first.pendingWriteCount == 0 && first.lastInStep == nil && first.work == [])
+      #expect(first.pendingWriteCount == 0 && first.lastInSync == nil && first.work == [])
 
       db.document("cities/SF").setData(["n": 1], completion: nil)
       let waiting = try #require(try await statuses.next())
@@ -31,14 +31,14 @@ struct StatusTests {
 
       let began = Date()
       try await db.enableNetwork()
-      let inStep = try await statuses.next { $0.connection == .inStep }
-      #expect(inStep.pendingWriteCount == 0)
-      #expect(try #require(inStep.lastInStep) >= began)
+      let inSync = try await statuses.next { $0.connection == .inSync }
+      #expect(inSync.pendingWriteCount == 0)
+      #expect(try #require(inSync.lastInSync) >= began)
 
       try await db.disableNetwork()
-      let offline = try await statuses.next { $0.connection != .inStep }
+      let offline = try await statuses.next { $0.connection != .inSync }
       #expect(offline.connection == .offline(.networkDisabled, nextAttempt: nil))
-      #expect(try #require(offline.lastInStep) >= #require(inStep.lastInStep))
+      #expect(try #require(offline.lastInSync) >= #require(inSync.lastInSync))
       try await db.terminate()
     }
   }
@@ -50,7 +50,7 @@ struct StatusTests {
       defer { proxy.close() }
       let db = try TestFirestore(host: proxy.host).firestore
       let first = db.collection("cities").record()
-      _ = try await db.status { $0.connection == .inStep }
+      _ = try await db.status { $0.connection == .inSync }
       #expect(try await first.recorder.next().get().metadata.isFromCache == false)
       proxy.stall()
       let second = db.collection("towns").record()
@@ -68,12 +68,12 @@ struct StatusTests {
       defer { proxy.close() }
       let db = try TestFirestore(host: proxy.host).firestore
       try await db.document("cities/SF").setData(["n": 1])
-      #expect(try await db.status().connection == .inStep)
+      #expect(try await db.status().connection == .inSync)
       proxy.stall()
       db.document("cities/SF").setData(["n": 2], completion: nil)
       let status = try await db.status()
       #expect(status.connection == .connecting && status.pendingWriteCount == 1)
-      #expect(status.lastInStep != nil)
+      #expect(status.lastInSync != nil)
       try await db.terminate()
     }
   }
@@ -85,7 +85,7 @@ struct StatusTests {
       let began = Date()
       try await db.document("cities/SF").setData(["n": 1])
       try await db.disableNetwork()
-      let last = try #require(try await db.status().lastInStep)
+      let last = try #require(try await db.status().lastInSync)
       #expect(last >= began.addingTimeInterval(-0.001) && last <= Date())
       try await db.terminate()
     }
@@ -116,15 +116,15 @@ struct StatusTests {
     let db = try TestFirestore(host: "127.0.0.1:\(port)").firestore
     let cities = db.collection("cities").record(includeMetadataChanges: true)
     var statuses = db.statuses.makeAsyncIterator()
-    _ = try await statuses.next { $0.connection == .inStep }
+    _ = try await statuses.next { $0.connection == .inSync }
     await server.shutdown()
     let lost = try await statuses.next {
       if case .offline(.unreachable, nextAttempt: _?) = $0.connection { true } else { false }
     }
-    #expect(lost.lastInStep != nil)
+    #expect(lost.lastInSync != nil)
     let again = try await EmbeddedServer.start(port: port, storage: .memory, logger: EndToEndTests.quiet)
     try await db.outbox.retryNow()
-    _ = try await statuses.next { $0.connection == .inStep }
+    _ = try await statuses.next { $0.connection == .inSync }
     cities.registration.remove()
     try await db.terminate()
     await again.shutdown()
@@ -224,10 +224,10 @@ struct StatusTests {
 
   @Test("times in sync: since when while it lasts, until when afterwards")
   func inStepTimes() {
-    var times = InStepTimes()
+    var times = InSyncTimes()
     func at(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
-    func note(_ isInStep: Bool, _ seconds: Double, confirmed: Double? = nil, isObserved: Bool = true) -> Date? {
-      times.note(isInStep: isInStep, confirmed: confirmed.map(at), isObserved: isObserved, now: at(seconds))
+    func note(_ isInSync: Bool, _ seconds: Double, confirmed: Double? = nil, isObserved: Bool = true) -> Date? {
+      times.note(isInSync: isInSync, confirmed: confirmed.map(at), isObserved: isObserved, now: at(seconds))
     }
     #expect(note(false, 1) == nil)
     #expect(note(false, 2, confirmed: 1.5) == at(1.5))

@@ -23,7 +23,7 @@ package struct HistoryChecker {
     case writeSkew
     /// A cycle that only the time between transactions closes.
     case staleRead
-    case otherCircle
+    case otherCycle
   }
 
   package struct Finding: Sendable, CustomStringConvertible {
@@ -48,7 +48,7 @@ package struct HistoryChecker {
     checker.checkLists()
     checker.addOrderOfLists()
     checker.graph.addOrderOfTime(history.map { ($0.began, $0.outcome == .committed ? $0.ended : nil) })
-    checker.checkCircles()
+    checker.checkCycles()
     return checker.findings
   }
 
@@ -128,25 +128,25 @@ package struct HistoryChecker {
 
   // MARK: - Cycles
 
-  private mutating func checkCircles() {
+  private mutating func checkCycles() {
     for usesTime in [false, true] {
-      let circles = graph.circles(usingTime: usesTime)
-      for circle in circles.prefix(20) { findings.append(finding(of: circle)) }
-      if !circles.isEmpty { return }
+      let cycles = graph.cycles(usingTime: usesTime)
+      for cycle in cycles.prefix(20) { findings.append(finding(of: cycle)) }
+      if !cycles.isEmpty { return }
     }
   }
 
-  private func finding(of circle: [HistoryGraph.Edge]) -> Finding {
-    let steps = circle.map { "\(describe($0.from)) –\($0.kind) \($0.key)→ " }.joined()
-    let text = steps + describe(circle.first?.from ?? 0)
-    if circle.contains(where: { $0.kind == .time }) { return Finding(anomaly: .staleRead, text: text) }
-    let members = circle.map { transactions[$0.from] }
+  private func finding(of cycle: [HistoryGraph.Edge]) -> Finding {
+    let steps = cycle.map { "\(describe($0.from)) –\($0.kind) \($0.key)→ " }.joined()
+    let text = steps + describe(cycle.first?.from ?? 0)
+    if cycle.contains(where: { $0.kind == .time }) { return Finding(anomaly: .staleRead, text: text) }
+    let members = cycle.map { transactions[$0.from] }
     let isUpdate = members.allSatisfy { member in
-      circle.contains { member.reads[$0.key] != nil && member.appends[$0.key] != nil }
+      cycle.contains { member.reads[$0.key] != nil && member.appends[$0.key] != nil }
     }
-    if isUpdate, Set(circle.map(\.key)).count == 1 { return Finding(anomaly: .lostUpdate, text: text) }
-    let isSkew = circle.filter { $0.kind == .readWrite }.count > 1
-    return Finding(anomaly: isSkew ? .writeSkew : .otherCircle, text: text)
+    if isUpdate, Set(cycle.map(\.key)).count == 1 { return Finding(anomaly: .lostUpdate, text: text) }
+    let isSkew = cycle.filter { $0.kind == .readWrite }.count > 1
+    return Finding(anomaly: isSkew ? .writeSkew : .otherCycle, text: text)
   }
 
   private func describe(_ index: Int) -> String {

@@ -55,12 +55,12 @@ struct HistoryGraph {
   /// Finds a short cycle in each set of nodes that all lead to each other.
   ///
   /// - Returns: The cycles' edges in order. Points in time are left out: an edge of time leads from a transaction to a later one.
-  func circles(usingTime: Bool) -> [[Edge]] {
+  func cycles(usingTime: Bool) -> [[Edge]] {
     components(usingTime: usingTime).compactMap { component in
       let members = Set(component)
       let starts = component.filter { $0 < count }.prefix(50)
-      let circles = starts.compactMap { circle(through: $0, in: members, usingTime: usingTime) }
-      return circles.min { $0.count < $1.count }.map(withoutPoints)
+      let cycles = starts.compactMap { cycle(through: $0, in: members, usingTime: usingTime) }
+      return cycles.min { $0.count < $1.count }.map(withoutPoints)
     }
   }
 
@@ -69,7 +69,7 @@ struct HistoryGraph {
   }
 
   /// Breadth first, so that the first cycle is a shortest one.
-  private func circle(through start: Int, in members: Set<Int>, usingTime: Bool) -> [Edge]? {
+  private func cycle(through start: Int, in members: Set<Int>, usingTime: Bool) -> [Edge]? {
     var arrivals: [Int: Edge] = [:]
     var open = [start]
     while !open.isEmpty {
@@ -77,12 +77,12 @@ struct HistoryGraph {
       for node in open {
         for edge in next(of: node, usingTime: usingTime) where members.contains(edge.to) {
           if edge.to == start {
-            var (circle, node) = ([edge], edge.from)
+            var (cycle, node) = ([edge], edge.from)
             while node != start, let arrival = arrivals[node] {
-              circle.append(arrival)
+              cycle.append(arrival)
               node = arrival.from
             }
-            return circle.reversed()
+            return cycle.reversed()
           }
           guard arrivals[edge.to] == nil else { continue }
           arrivals[edge.to] = edge
@@ -94,10 +94,10 @@ struct HistoryGraph {
     return nil
   }
 
-  private func withoutPoints(_ circle: [Edge]) -> [Edge] {
-    guard let start = circle.firstIndex(where: { $0.from < count }) else { return circle }
+  private func withoutPoints(_ cycle: [Edge]) -> [Edge] {
+    guard let start = cycle.firstIndex(where: { $0.from < count }) else { return cycle }
     var result: [Edge] = []
-    for edge in circle[start...] + circle[..<start] {
+    for edge in cycle[start...] + cycle[..<start] {
       if edge.from < count { result.append(edge) } else if let last = result.indices.last { result[last].to = edge.to }
     }
     return result

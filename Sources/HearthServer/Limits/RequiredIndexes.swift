@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Refuses queries that production would refuse because an index is missing (`hearth serve --require-indexes`). This server could answer
 /// them without an index; a project that is tested with this check works in production, too.
-final class IndexRules: Sendable {
+final class RequiredIndexes: Sendable {
   private let declared = Mutex(DeclaredIndexes())
 
   func declare(_ indexes: DeclaredIndexes) {

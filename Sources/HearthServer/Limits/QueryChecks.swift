@@ -3,7 +3,7 @@ internal import HearthWire
 
 /// The checks of a query's form, in addition to the numbers of ``QueryLimits``: reserved ids and field names, and combinations of
 /// collections, filters and orders that no index can answer. The texts are those of Google's emulator.
-enum QueryRules {
+enum QueryChecks {
   /// - Throws: INVALID_ARGUMENT, or FAILED_PRECONDITION for a group below a document in descending order.
   static func check(_ decoded: DecodedQuery) throws(StatusError) {
     let query = decoded.query

@@ -9,7 +9,7 @@ internal import Synchronization
 /// time: after ``longestLogPages`` the writer does not wait for it.
 ///
 /// Nor does it restart while a read holds an earlier state. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
-final class LogMover: Sendable {
+final class Checkpointer: Sendable {
   /// The number of pages that the writer writes between two rounds; 8 MiB.
   static let pagesPerRound: Int64 = 1_000
   /// The log has become long; 32 MiB.
@@ -47,7 +47,7 @@ final class LogMover: Sendable {
   private func move() throws -> Database.LogState? {
     try connection.withLock { connection in
       if connection == nil { connection = try open() }
-      return try connection?.moveLog()
+      return try connection?.checkpoint()
     }
   }
 

@@ -9,7 +9,7 @@ import Testing
 /// A checkpoint has copied the log into the file before a process was killed. SQLite keeps the log as it is until the next commit, and puts
 /// its pages over those of the file again when it opens both.
 @Suite("A write-ahead log that is damaged after it was moved into the file")
-struct MovedLogTests {
+struct CheckpointedLogTests {
   private static let headerBytes = 32
   private static let frameBytes = 24 + PageDamage.pageBytes
   private static let writeCount = 3
