@@ -27,7 +27,13 @@ struct LoopStepTests {
     let client = try makeClient(inMemory: inMemory)
     client.handle(try (0..<1_000).map { try client.write("a/\($0)") })
     let listed = LoopAnswer<[MutationBatch]>()
-    client.handle([client.request(.pendingWrites { listed.set((try? $0.get().batches) ?? []) })])
+    client.handle([
+      client.request(
+        .pendingWrites {
+          listed.set((try? $0.get().batches) ?? [])
+          return true
+        })
+    ])
     #expect(listed.value == nil)
     let found = LoopAnswer<Bool>()
     client.handle([

@@ -395,7 +395,11 @@ struct UnsavedWritesTests {
       client.cache.localStore.database.injectFailure = nil
       #expect(client.engine.heldWriteCount == 0 && client.reopening == nil)
 
-      client.handle(.request(RequestID(rawValue: 2), .pendingWrites { lists.record($0) }))
+      let list = ClientRequest.pendingWrites {
+        lists.record($0)
+        return true
+      }
+      client.handle(.request(RequestID(rawValue: 2), list))
       let failures = lists.events.map { if case .failure(let error) = $0 { error.localizedDescription } else { "" } }
       #expect(failures.count == 1 && failures[0].contains("1 write is not saved"))
       #expect(lost.takeAll() == nil)
