@@ -24,8 +24,10 @@ internal import Synchronization
 ///   otherwise `unavailable`.
 /// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are cancelled then; writes and
 ///   other running operations continue.
-/// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception
-///   that Swift programs cannot catch. Failures of disk, network and backend, and contents of files, are never one.
+/// - A *programming error*, such as a malformed path, stops the process with a message that names the call, where the official SDK raises
+///   an exception that Swift programs cannot catch. The line of the call is in the backtrace: the debugger shows it, and on Linux the
+///   environment variable `SWIFT_BACKTRACE=enable=yes` has it printed. Failures of disk, network and backend, and contents of files, are
+///   never one.
 /// - If a client cannot be started, because its settings name a file that cannot be read or its cache cannot be opened, each of
 ///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {
