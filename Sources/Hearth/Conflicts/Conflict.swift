@@ -41,10 +41,10 @@ public struct ConflictResolution: Sendable {
   let kind: Kind
 
   /// The write as it was made, on the backend's document. One that the backend has deleted is created anew.
-  public static var keepMine: ConflictResolution { ConflictResolution(kind: .mine) }
+  public static var keepLocal: ConflictResolution { ConflictResolution(kind: .mine) }
 
   /// The backend's document; the write is given up and ends with `aborted`, unless it has other documents.
-  public static var takeTheirs: ConflictResolution { ConflictResolution(kind: .theirs) }
+  public static var keepRemote: ConflictResolution { ConflictResolution(kind: .theirs) }
 
   /// These fields as the whole content of the document.
   public static func merged(_ fields: FieldMap) -> ConflictResolution { ConflictResolution(kind: .merged(fields)) }
@@ -59,8 +59,8 @@ public struct ConflictResolution: Sendable {
   /// - Throws: `invalidArgument`, with the document, for an answer that cannot be written, or is too large.
   func answer(for document: DocumentReference) throws -> ConflictAnswer {
     switch kind {
-    case .mine: return .keepMine
-    case .theirs: return .takeTheirs
+    case .mine: return .keepLocal
+    case .theirs: return .keepRemote
     case .merged(let fields):
       do {
         let mutation = try UserDataReader.set(

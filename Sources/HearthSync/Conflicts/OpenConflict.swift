@@ -34,8 +34,8 @@ package struct DocumentConflict: Equatable, Sendable {
 
 /// The answer of the application to a ``DocumentConflict``.
 package enum ConflictAnswer: Equatable, Sendable {
-  case keepMine
-  case takeTheirs
+  case keepLocal
+  case keepRemote
   /// These mutations instead, one of which at least is of the document.
   case write([Mutation])
 }
@@ -162,9 +162,9 @@ struct OpenConflict {
   /// - Throws: An error if the answer cannot take the place of the document's mutations.
   mutating func take(_ answer: ConflictAnswer, for key: DocumentKey, over remote: Document) throws {
     switch answer {
-    case .keepMine:
+    case .keepLocal:
       take(try edit(of: key).kept(over: remote), for: key)
-    case .takeTheirs:
+    case .keepRemote:
       take(.dropped, for: key)
     case .write(let mutations):
       guard mutations.contains(where: { $0.key == key }) else {

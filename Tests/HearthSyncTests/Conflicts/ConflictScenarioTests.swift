@@ -216,7 +216,7 @@ struct ConflictScenarioTests {
     // What it has made of the document is not known, so the second one is compared.
     answer(client, try room(["x": .integer(2), "y": .integer(9)], at: 10))
     #expect(try client.questions.first?.conflict.remote.fields.decoded() == ["x": .integer(2), "y": .integer(9)])
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
   }
 
@@ -254,7 +254,7 @@ struct ConflictScenarioTests {
     try client.commit(at: 10)
     #expect(client.takeTold().contains("write 1: OK"))
     #expect(client.questions.map(\.id) == [question.id])
-    client.post(.conflictAnswered(question.id, .success(.keepMine)))
+    client.post(.conflictAnswered(question.id, .success(.keepLocal)))
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(8))])
   }
 
@@ -308,7 +308,7 @@ struct ConflictScenarioTests {
     client.post(.conflictAnswered(id, .success(.write([.set(key("rooms/a"), ["x": .integer(29)])]))))
     #expect(client.sentBatches.first?.first?.precondition == .updateTime(version(8)))
     // An answer counts once.
-    client.post(.conflictAnswered(id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(id, .success(.keepRemote)))
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write 2: OK"])
   }
@@ -322,12 +322,12 @@ struct ConflictScenarioTests {
     client.setNetwork(isEnabled: true)
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(9)], at: 8))
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepRemote)))
     #expect(client.takeTold() == ["write 2: ABORTED"])
     // It was made for a document with x = 2, which never was.
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(2)])
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write 3: OK"])
     #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).isEmpty)
@@ -353,7 +353,7 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == [] && client.sentBatches.isEmpty)
     client.request(.retryNow)
     answer(client, try room(["x": .integer(9)], at: 8))
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     try client.commit(at: 10)
     #expect(client.takeTold().contains("write 2: OK"))
   }
@@ -370,7 +370,7 @@ struct ConflictScenarioTests {
     let question = try #require(client.questions.first)
     client.request(.withdraw(1, evenIfSent: true))
     #expect(client.engine.outboxConflict == nil && client.sentBatches.count == 1)
-    client.post(.conflictAnswered(question.id, .success(.keepMine)))
+    client.post(.conflictAnswered(question.id, .success(.keepLocal)))
     #expect(client.sentBatches.count == 1)
   }
 
@@ -385,7 +385,7 @@ struct ConflictScenarioTests {
     let old = client.questions.removeFirst()
     try client.restart()
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
-    client.post(.conflictAnswered(old.id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(old.id, .success(.keepRemote)))
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(1)])
@@ -420,7 +420,7 @@ struct ConflictScenarioTests {
     client.changeUser("anna")
     client.write(.set(key("halls/b"), [:]))
     #expect(client.sentBatches.count == 1 && client.questions.isEmpty)
-    client.post(.conflictAnswered(question.id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(question.id, .success(.keepRemote)))
     #expect(try client.engine.localStore.pendingBatches(of: .user(nil)).map(\.mutations) == [[try patch("x", 2)]])
   }
 

@@ -65,7 +65,7 @@ struct ParkedConflictTests {
     cache.wait(60)
     #expect(c.engine.isPrimary, "the other outbox waits for the application, not for the lease")
     #expect(a.engine.outboxConflict != nil && a.cancelledQuestions.isEmpty)
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     cache.wait(3)
     #expect(a.engine.isPrimary)
     try find(theirs.document(at: 30), theirs)
@@ -90,7 +90,7 @@ struct ParkedConflictTests {
       #expect(c.engine.isPrimary)
       try c.commit(at: 30)
     }
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     #expect(a.sentBatches.count == 1)
   }
 
@@ -99,7 +99,7 @@ struct ParkedConflictTests {
     arguments: Theirs.allCases)
   func changedSince(theirs: Theirs) throws {
     let question = try ask(theirs)
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     cache.wait(10)
     try find(found("rooms/a", 30, number(3)), theirs)
     #expect(a.sentBatches.isEmpty && a.questions.count == 2)
@@ -110,7 +110,7 @@ struct ParkedConflictTests {
     let question = try ask(.deleted)
     c.listen(rooms)
     try c.fill(try #require(c.watched.first), [found("rooms/a", 15, number(7))], at: 15)
-    a.post(.conflictAnswered(question, .success(.takeTheirs)))
+    a.post(.conflictAnswered(question, .success(.keepRemote)))
     cache.wait(10)
     #expect(a.engine.isPrimary)
     try find(missing("rooms/a", 30), .deleted)
