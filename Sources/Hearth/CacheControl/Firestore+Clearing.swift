@@ -40,8 +40,8 @@ extension Firestore {
   /// Two kinds of documents stay, and are counted in the result: those with pending writes, because the cache is the only place that has
   /// them, and those that a listener shows, which it would only bring back. So remove listeners first, and await
   /// ``waitForPendingWrites()`` or use ``outbox``. A query without a listener whose result has lost a document is read from its beginning
-  /// the next time. A pinned query stays pinned. Bundles can be loaded again. Refused writes that are kept (``rejectedWrites``) and the
-  /// outcomes of receipts are not cleared.
+  /// the next time. A pinned query stays pinned. Bundles can be loaded again. Refused writes that are kept (``rejectedWrites``),
+  /// resolved conflicts (``resolvedConflicts``) and the outcomes of receipts are not cleared.
   ///
   /// It is done in steps of a few milliseconds, between which other operations go on. Works offline, and while other processes share the
   /// cache. When the task is cancelled, it ends after the current step; what is removed stays removed.

@@ -15,7 +15,7 @@ internal import HearthWire
 /// | marks of what was sent | all pending batches count as sent; those of removed users hold for users who come later |
 /// | refused batches | those that cannot be read go to `cache_unreadable_batches`, without a user |
 /// | refused batches, unreadable batches | kept without a user where that one is not known |
-/// | attempts, outcomes | removed |
+/// | attempts, outcomes, resolved conflicts | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries, pinned queries | removed |
@@ -38,6 +38,7 @@ struct CacheRepair {
     /// Refused batches that cannot be read.
     var setAsideRejectedCount = 0
     var lostOutcomeCount = 0
+    var lostConflictCount = 0
     var lostBundleCount = 0
     var lostNamedQueryCount = 0
     var lostPinCount = 0
@@ -60,6 +61,7 @@ struct CacheRepair {
         (setAsideRejectedCount, "refused batches set aside that cannot be read"),
         (ownerlessBatchCount, "refused or set aside batches kept whose user is not known"),
         (lostOutcomeCount, "outcomes of writes lost"),
+        (lostConflictCount, "reports of resolved conflicts lost"),
         (lostBaseCount, "documents lost that pending writes were made for"),
         (lostPinCount, "pinned queries lost"), (lostBundleCount, "bundles lost"),
         (lostNamedQueryCount, "named queries lost"),
@@ -90,6 +92,7 @@ struct CacheRepair {
     try repair.repairOutcomes()
     if !transactions.isEager { try repair.repairUses() }
     try repair.tables.globals.repair()
+    repair.report.lostConflictCount = try repair.tables.resolved.repair()
     try repair.repairClients(transactions.sharing)
     transactions.user.forgetRow()
     return repair.report

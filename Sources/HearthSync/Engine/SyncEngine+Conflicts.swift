@@ -32,6 +32,7 @@ extension SyncEngine {
         follow(waits.leftOutOfTurn(batchID, conflict.error, of: signedInUser, in: localStore.outbox))
       }
       statusWatch.outboxChanges()
+      if !conflict.reports.isEmpty { emit(.conflictsResolved(conflict.reports)) }
       refreshViews(changes, isReversal: conflict.leavesOutbox)
     } catch CacheError.unknownBatch {
       log(.debug, "Write \(batchID) has left the outbox or changed while it was compared.")
