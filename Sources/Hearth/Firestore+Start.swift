@@ -23,8 +23,10 @@ enum PreparedRuntime {
 
 extension Firestore {
   /// The running client, started if this is the first use.
-  func runtime() -> ClientRuntime {
-    requireValid { () throws(ProgrammingError) in try startedRuntime() }
+  ///
+  /// - Parameter function: The call that needs it, for the message of a programming error.
+  func runtime(in function: StaticString = #function) -> ClientRuntime {
+    requireValid(in: function) { () throws(ProgrammingError) in try startedRuntime() }
   }
 
   func startedRuntime() throws(ProgrammingError) -> ClientRuntime {

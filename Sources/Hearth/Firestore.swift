@@ -24,8 +24,9 @@ internal import Synchronization
 ///   otherwise `unavailable`.
 /// - A cancelled task gets `CancellationError` from the `async` form that it awaits. Only reads are cancelled with it; writes and other
 ///   running operations continue.
-/// - A *programming error*, such as a malformed path, stops the process with a message. (The official SDK raises an exception that Swift
-///   programs cannot catch.) Failures of disk, network and backend, and contents of files, are never programming errors.
+/// - A *programming error*, such as a malformed path, stops the process with a message that names the call. (The official SDK raises an
+///   exception that Swift programs cannot catch.) The line of the call is in the backtrace: the debugger shows it, and on Linux the environment
+///   variable `SWIFT_BACKTRACE=enable=yes` prints it. Failures of disk, network and backend, and contents of files, are never programming errors.
 /// - A client may fail to start, because its settings name a file that cannot be read, or because its cache cannot be opened. Then each of
 ///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {

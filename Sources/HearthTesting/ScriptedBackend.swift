@@ -3,6 +3,7 @@ public import Hearth
 internal import HearthModel
 internal import HearthServer
 internal import Logging
+internal import Synchronization
 
 /// A backend in the process of a test that does what the test says: it delays, fails, refuses, and cannot be reached.
 ///
@@ -28,10 +29,15 @@ public final class ScriptedBackend: Sendable {
 
   private let server: EmbeddedServer
   private let script: Script
+  /// Where the devices with a name have their caches.
+  private let folder: URL
+  /// The last client of each device.
+  private let devices = Mutex<[String: Firestore]>([:])
 
   private init(server: EmbeddedServer, script: Script) {
     self.server = server
     self.script = script
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-testing-\(UUID().uuidString)")
     others = Self.firestore(address: "127.0.0.1:\(server.port)") { $0.credentials = .emulatorOwner }
   }
 
@@ -68,11 +74,12 @@ public final class ScriptedBackend: Sendable {
     }
   }
 
-  /// Lets everything go that is held, and ends.
+  /// Lets everything go that is held, ends, and removes the caches of ``firestore(named:_:)``.
   public func stop() async {
     script.reset()
     try? await others.terminate()
     await server.shutdown()
+    try? FileManager.default.removeItem(at: folder)
   }
 
   // MARK: - Clients
@@ -84,11 +91,49 @@ public final class ScriptedBackend: Sendable {
     Self.firestore(address: address, configure)
   }
 
+  /// A client of a device with a cache on disk: the same object until it is terminated, and then a new one that opens the cache of the
+  /// one before. So a test restarts an app by terminating the client and asking for the name again.
+  ///
+  /// ```swift
+  /// let first = backend.firestore(named: "phone")
+  /// // … writes without a connection …
+  /// try await first.terminate()
+  /// let second = backend.firestore(named: "phone")   // has these writes
+  /// ```
+  ///
+  /// The caches lie in a temporary folder of this backend, which ``stop()`` removes. Devices with different names share nothing.
+  ///
+  /// - Parameters:
+  ///   - name: Letters, digits, `-` and `_`, as in the name of an app.
+  ///   - configure: Changes the settings of a new object. One that was not terminated keeps its own.
+  public func firestore(named name: String, _ configure: (FirestoreSettings) -> Void = { _ in }) -> Firestore {
+    let db = Firestore.firestore(app: Self.app(named: "\(folder.lastPathComponent)-\(name)"))
+    let isNew = devices.withLock { devices in
+      defer { devices[name] = db }
+      return devices[name] !== db
+    }
+    guard isNew else { return db }
+    Self.set(db, address: address) {
+      $0.cacheSettings = PersistentCacheSettings(directory: folder)
+      configure($0)
+    }
+    return db
+  }
+
   private static func firestore(address: String, _ configure: (FirestoreSettings) -> Void) -> Firestore {
-    let name = UUID().uuidString
+    let db = Firestore.firestore(app: app(named: UUID().uuidString))
+    set(db, address: address, configure)
+    return db
+  }
+
+  private static func app(named name: String) -> FirebaseApp {
+    if let app = FirebaseApp.app(name: name) { return app }
     FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: "demo-test"))
     guard let app = FirebaseApp.app(name: name) else { preconditionFailure("An app that was made has a name.") }
-    let db = Firestore.firestore(app: app)
+    return app
+  }
+
+  private static func set(_ db: Firestore, address: String, _ configure: (FirestoreSettings) -> Void) {
     let settings = FirestoreSettings()
     settings.host = address
     settings.isSSLEnabled = false
@@ -96,7 +141,6 @@ public final class ScriptedBackend: Sendable {
     settings.dispatchQueue = DispatchQueue(label: "hearth.testing")
     configure(settings)
     db.settings = settings
-    return db
   }
 
   // MARK: - The script

@@ -41,6 +41,47 @@ struct HearthTestingTests {
     }
   }
 
+  @Test("a client with a name is one object until it is terminated, and then opens the cache of the one before")
+  func named() async throws {
+    try await ScriptedBackend.run { backend in
+      backend.goOffline()
+      let first = backend.firestore(named: "phone")
+      #expect(backend.firestore(named: "phone") === first)
+      let receipt = first.document("cities/SF").withReceipt.setData(["n": 1])
+      try await receipt.saved()
+      try await first.terminate()
+      let second = backend.firestore(named: "phone") { $0.outbox.rejectedWriteLimit = 7 }
+      #expect(second !== first)
+      #expect(second.settings.outbox.rejectedWriteLimit == 7)
+      #expect(try await second.pendingWrites().map(\.operations.first?.documentPath) == ["cities/SF"])
+      #expect(try await second.receipt(for: receipt.id) != nil)
+      // Another device has a cache of its own.
+      let other = backend.firestore(named: "tablet")
+      #expect(try await other.pendingWrites().isEmpty)
+      try await second.terminate()
+      try await other.terminate()
+    }
+  }
+
+  @Test("the caches of clients with names go with the backend, and those of two backends are not the same")
+  func foldersOfNames() async throws {
+    func folder(_ db: Firestore) throws -> URL {
+      let settings = try #require(db.settings.cacheSettings as? PersistentCacheSettings)
+      return try #require(settings.directory)
+    }
+    let backends = [try await ScriptedBackend.start(), try await ScriptedBackend.start()]
+    let clients = backends.map { $0.firestore(named: "phone") }
+    let folders = try clients.map(folder)
+    #expect(Set(folders).count == 2)
+    for db in clients {
+      try await db.document("cities/SF").setData(["n": 1])
+      try await db.terminate()
+    }
+    #expect(folders.allSatisfy { FileManager.default.fileExists(atPath: $0.path) })
+    for backend in backends { await backend.stop() }
+    #expect(folders.allSatisfy { !FileManager.default.fileExists(atPath: $0.path) })
+  }
+
   @Test("a write is refused as often as the script says, and the other ones are not")
   func rejects() async throws {
     try await withBackend { backend, db in

@@ -25,6 +25,44 @@ struct CacheCodecTests {
     }
   }
 
+  @Test("every resolved conflict comes back as it was")
+  func conflicts() throws {
+    var generator = Generator(seed: Generator.seed)
+    for _ in 0..<500 {
+      let (key, copy) = (generator.mutation().key, generator.mutation().key)
+      let fields = generator.list(upTo: 3) { generator in
+        ConflictReport.Field(
+          path: generator.fieldPath(), base: generator.pick([nil, generator.value()]),
+          local: generator.pick([nil, generator.value()]), remote: generator.pick([nil, generator.value()]),
+          kept: generator.pick([nil, .local, .remote]))
+      }
+      let conflict = KeptConflict(
+        id: KeptConflict.ID(identity: BatchIdentity(high: 1, low: 2), number: 3),
+        batchID: generator.pick([unknownBatchID, 0, 1, .max]), resolvedAt: generator.timestamp(),
+        report: ConflictReport(
+          key: key, ending: generator.pick([.merged, .local, .remote, .both(copy: copy)]),
+          isDeletedLocally: generator.pick([true, false]), isDeletedRemotely: generator.pick([true, false]),
+          fields: fields))
+      let bytes = CacheCodec.encode(conflict: conflict, database: database)
+      #expect(
+        try CacheCodec.decodeConflict(bytes, id: conflict.id, database: database) == conflict,
+        "seed \(Generator.seed)")
+    }
+  }
+
+  @Test("a conflict that lacks a part, or is of another database, is refused")
+  func brokenConflicts() throws {
+    let id = KeptConflict.ID(identity: BatchIdentity(high: 1, low: 2), number: 0)
+    #expect(throws: WireError.self) { try CacheCodec.decodeConflict([], id: id, database: database) }
+    let conflict = KeptConflict(
+      id: id, batchID: 1, resolvedAt: Timestamp(seconds: 1, nanoseconds: 0),
+      report: ConflictReport(key: try DocumentKey(ResourcePath(["a", "b"])), ending: .merged))
+    let bytes = CacheCodec.encode(conflict: conflict, database: database)
+    #expect(throws: WireError.self) {
+      try CacheCodec.decodeConflict(bytes, id: id, database: DatabaseID(projectID: "another"))
+    }
+  }
+
   @Test("an identity of another length is refused")
   func identityOfAnotherLength() throws {
     let batch = MutationBatch(

@@ -71,7 +71,7 @@ extension SharedSimulation {
     for (identity, number) in ledger.identities {
       let fate = try readerStore.outbox.fate(of: identity)
       switch (ledger.fate(of: number), fate) {
-      case (.committed, .ended(.committed(let version, let results))):
+      case (.committed, .ended(.committed(let version, let results, _))):
         if !ledger.commits(of: number).contains(.init(version: version, results: results)) {
           throw Failure(description: "write \(number) has the outcome \(fate), and was not committed so")
         }

@@ -32,8 +32,8 @@ extension Query {
   ///
   /// - Parameters:
   ///   - limit: The longest time to wait; nil for none.
-  ///   - countsDocuments: True to ask the backend for the number of the query's documents; it bills this like every aggregation. Documents
-  ///     that the cache already has are not transferred again, so fewer may be received.
+  ///   - countsDocuments: True to ask the backend for the number of the query's documents; it bills this like every aggregation. The
+  ///     sequence does not end before the answer. Documents that the cache already has are not transferred again, so fewer may be received.
   /// - Returns: A sequence that begins when it is iterated, and ends when the result is in sync. It throws the errors of
   ///   ``prefetch(within:)``.
   public func prefetchProgress(within limit: Duration? = nil, countsDocuments: Bool = false) -> PrefetchSequence {
@@ -46,7 +46,8 @@ extension Query {
 public struct PrefetchProgress: Sendable, Hashable {
   /// The number of documents that the backend has sent so far. It stays 0 if another process that shares the cache has the connection.
   public internal(set) var receivedDocumentCount = 0
-  /// The number of the query's documents at the backend; nil if it is unknown, or not known yet.
+  /// The number of the query's documents at the backend; nil while it is unknown. In the last element it is nil only if it was not requested or
+  /// the backend did not say.
   public internal(set) var totalDocumentCount: Int?
   /// True in the last element: the cache holds the result.
   public internal(set) var isFinished = false
@@ -79,7 +80,7 @@ public struct PrefetchSequence: AsyncSequence, Sendable {
     let deadline = limit.map { limit in
       Task {
         if limit > .zero { try await ContinuousClock().sleep(for: limit) }
-        prefetch.fail(.firestore(.deadlineExceeded, "The prefetch of the query has not ended within \(limit)."))
+        prefetch.runsOut(.firestore(.deadlineExceeded, "The prefetch of the query has not ended within \(limit)."))
         registration.remove()
       }
     }
@@ -104,21 +105,45 @@ public struct PrefetchSequence: AsyncSequence, Sendable {
 /// The state of one prefetch, which the client's loop and a call to the backend change.
 private final class Prefetch: Sendable {
   let buffer = SnapshotBuffer<PrefetchProgress> { _, new in new }
-  private let progress = Mutex(PrefetchProgress())
+  private let state = Mutex(State())
+
+  private struct State {
+    var progress = PrefetchProgress()
+    var isCounting = false
+  }
 
   func received(_ count: Int) {
-    buffer.add(change { $0.receivedDocumentCount = count })
+    buffer.add(
+      state.withLock {
+        $0.progress.receivedDocumentCount = count
+        return $0.progress
+      })
   }
 
   /// Without the number the prefetch goes on as well.
   func count(_ query: Query) {
+    state.withLock { $0.isCounting = true }
     let aggregations = query.count.aggregations
     query.firestore.runtime().callBackend({ [model = query.model] transport throws(StatusError) in
       try await transport.aggregate(model, aggregations)
     }) { [self] result in
-      guard case .success(let answer) = result, case .integer(let count)? = answer.values.values.first else { return }
-      buffer.add(change { $0.totalDocumentCount = Int(clamping: count) })
+      var total: Int?
+      if case .success(let answer) = result, case .integer(let count)? = answer.values.values.first {
+        total = Int(clamping: count)
+      }
+      counted(total)
     }
+  }
+
+  /// The last element has the number, so the sequence ends when both the result and the number are there.
+  private func counted(_ total: Int?) {
+    let progress = state.withLock { state in
+      state.isCounting = false
+      state.progress.totalDocumentCount = total
+      return state.progress
+    }
+    if total != nil || progress.isFinished { buffer.add(progress) }
+    if progress.isFinished { buffer.finish(throwing: nil) }
   }
 
   func ended(_ event: SnapshotEvent) {
@@ -130,7 +155,12 @@ private final class Prefetch: Sendable {
           "The query cannot be prefetched: the client is offline, or the backend has not answered a write to its result."
         ))
     case .success:
-      buffer.add(change { $0.isFinished = true })
+      let (isCounting, progress) = state.withLock { state in
+        state.progress.isFinished = true
+        return (state.isCounting, state.progress)
+      }
+      guard !isCounting else { return }
+      buffer.add(progress)
       buffer.finish(throwing: nil)
     case .failure(let error):
       fail(error)
@@ -141,11 +171,12 @@ private final class Prefetch: Sendable {
     buffer.finish(throwing: error)
   }
 
-  private func change(_ body: (inout PrefetchProgress) -> Void) -> PrefetchProgress {
-    progress.withLock {
-      body(&$0)
-      return $0
-    }
+  /// The time is over. If nothing but the number is missing, the prefetch ends well without it.
+  func runsOut(_ error: NSError) {
+    let progress = state.withLock(\.progress)
+    guard progress.isFinished else { return fail(error) }
+    buffer.add(progress)
+    buffer.finish(throwing: nil)
   }
 }
 

@@ -3,6 +3,9 @@ internal import HearthModel
 internal import HearthSync
 
 /// A document of which the backend has another version than a waiting write was made for.
+///
+/// The words of the two sides are those of ``ConflictResolution``, ``ConflictResolver/Side`` and ``ResolvedConflict``: the *local* one is the
+/// write of this device, the *remote* one the backend's document.
 public struct Conflict: Sendable {
   /// The document.
   public let document: DocumentReference
@@ -29,24 +32,31 @@ public struct Conflict: Sendable {
   }
 }
 
-/// The answer of a program to a ``Conflict``.
+/// The answer of a program to a ``Conflict``: ``keepLocal``, ``keepRemote``, ``merged(_:)`` or ``written(by:)``.
 public struct ConflictResolution: Sendable {
   enum Kind: Sendable {
-    case mine
-    case theirs
+    case local
+    case remote
     case merged(FieldMap)
     case written([Mutation], ObjectIdentifier)
   }
 
   let kind: Kind
 
-  /// The write as it was made, on the backend's document. One that the backend has deleted is created anew.
-  public static var keepMine: ConflictResolution { ConflictResolution(kind: .mine) }
+  /// The local write as it was made, on the backend's document. One that the backend has deleted is created anew.
+  public static var keepLocal: ConflictResolution { ConflictResolution(kind: .local) }
 
-  /// The backend's document; the write is given up and ends with `aborted`, unless it has other documents.
-  public static var takeTheirs: ConflictResolution { ConflictResolution(kind: .theirs) }
+  /// The remote document, as the backend has it; the write is given up and ends with `aborted`, unless it has other documents.
+  public static var keepRemote: ConflictResolution { ConflictResolution(kind: .remote) }
 
-  /// These fields as the whole content of the document.
+  /// These fields as the whole content of the document: a field that is not among them is deleted. To keep the others, begin with those of
+  /// the remote document.
+  ///
+  /// ```swift
+  /// var fields = conflict.remote.fieldMap() ?? [:]
+  /// fields["text"] = .string(text)
+  /// return .merged(fields)
+  /// ```
   public static func merged(_ fields: FieldMap) -> ConflictResolution { ConflictResolution(kind: .merged(fields)) }
 
   /// The writes of a batch, which must write the document and may write others, such as a copy of it.
@@ -59,8 +69,8 @@ public struct ConflictResolution: Sendable {
   /// - Throws: `invalidArgument`, with the document, for an answer that cannot be written, or is too large.
   func answer(for document: DocumentReference) throws -> ConflictAnswer {
     switch kind {
-    case .mine: return .keepMine
-    case .theirs: return .takeTheirs
+    case .local: return .keepLocal
+    case .remote: return .keepRemote
     case .merged(let fields):
       do {
         let mutation = try UserDataReader.set(

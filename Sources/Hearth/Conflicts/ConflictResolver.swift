@@ -4,7 +4,7 @@ internal import HearthModel
 ///
 /// The ready-made ones compare three documents: the base that the write was made for, the local one that it makes, and the backend's.
 /// Increments, array unions and server timestamps are carried over as they are. A write without those that makes what the backend has
-/// already counts as acknowledged.
+/// already counts as acknowledged. What a resolver has decided and dropped is in ``Firestore/resolvedConflicts``.
 public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
   /// The side that stays where both have changed the same field.
   public enum Side: String, Sendable, Hashable {
@@ -43,7 +43,8 @@ public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
 
   /// Writes the fields that the local write has changed, and leaves the others as the backend has them.
   ///
-  /// Maps are merged field by field, arrays are values. Of an edit and a deletion the edit stays, whichever side made it: the document is
+  /// The other side's value of a field that both have changed is dropped, which ``Firestore/resolvedConflicts`` says. Maps are merged field by
+  /// field, arrays are values. Of an edit and a deletion the edit stays, whichever side made it: the document is
   /// created anew, or the deletion ends with `aborted`.
   ///
   /// - Parameter side: The side whose value stays in a field that both have changed.

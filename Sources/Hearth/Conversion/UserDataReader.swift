@@ -31,12 +31,14 @@ struct UserDataReader {
     var source: Source
     /// nil inside arrays, where there are no field paths.
     var path: HearthModel.FieldPath?
+    /// The field whose array this is inside of; nil outside of arrays.
+    var arrayPath: HearthModel.FieldPath?
     var isInArray = false
     var depth = 0
 
-    /// " (found in field a.b)", or nothing at the root.
+    /// " (found in field a.b)", or nothing at the root. Inside an array it names the field that has the array.
     var description: String {
-      guard let path else { return "" }
+      guard let path = path ?? arrayPath else { return "" }
       return " (found in field \(path.canonicalString))"
     }
 
@@ -45,7 +47,8 @@ struct UserDataReader {
       next.depth += 1
       next.isInArray = false
       guard !name.isEmpty else {
-        let place = path.map { $0.appending(name).canonicalString } ?? (isRoot ? "``" : nil)
+        let place =
+          path.map { $0.appending(name).canonicalString } ?? arrayPath?.canonicalString ?? (isRoot ? "``" : nil)
         throw ProgrammingError(
           "Invalid data. Document fields must not be empty" + (place.map { " (found in field \($0))" } ?? ""))
       }
@@ -62,6 +65,7 @@ struct UserDataReader {
     var element: Position {
       var next = self
       next.depth += 1
+      next.arrayPath = path ?? arrayPath
       next.path = nil
       next.isInArray = true
       return next
@@ -182,14 +186,15 @@ struct UserDataReader {
         "\(marker.methodName) can only be used with updateData() and setData()\(position.description)")
     }
     guard let path = position.path else {
-      throw ProgrammingError("\(marker.methodName) is not currently supported inside arrays")
+      throw ProgrammingError("\(marker.methodName) is not currently supported inside arrays\(position.description)")
     }
     switch marker.kind {
     case .transform(let operation):
       try checkDatabase(of: operation, position)
       transforms.append(FieldTransform(path: path, operation: operation))
     case .invalid(let elements):
-      throw elements.error
+      // Where the elements were read, the field was not known.
+      throw ProgrammingError(elements.error.message + position.description)
     case .delete:
       switch position.source {
       case .mergeSet:

@@ -28,7 +28,23 @@ final class ClientMetrics: Sendable {
   private let streamEvents: [StreamEvent: Counter]
   private let documentsReceived: Counter
   private let outboxLength: Gauge
+  private let conflictsResolved: [ConflictEnding: Counter]
   private let stepDurations: [BackgroundStep: Metrics.Timer]
+
+  /// The document that the resolution of a conflict leaves.
+  enum ConflictEnding: String, CaseIterable {
+    case merged, local, remote, both
+
+    init(_ ending: ConflictReport.Ending) {
+      self =
+        switch ending {
+        case .merged: .merged
+        case .local: .local
+        case .remote: .remote
+        case .both: .both
+        }
+    }
+  }
 
   /// Something that happens to a stream.
   struct StreamEvent: Hashable {
@@ -71,6 +87,10 @@ final class ClientMetrics: Sendable {
       uniqueKeysWithValues: BackgroundStep.allCases.map {
         ($0, timer("hearth.work.step.duration", [("work", $0.rawValue)]))
       })
+    conflictsResolved = Dictionary(
+      uniqueKeysWithValues: ConflictEnding.allCases.map {
+        ($0, counter("hearth.conflicts.resolved", [("kept", $0.rawValue)]))
+      })
     outboxLength = Gauge(label: "hearth.outbox.length", dimensions: database, factory: factory)
   }
 
@@ -92,5 +112,9 @@ final class ClientMetrics: Sendable {
   func happened(_ event: StreamEvent) { streamEvents[event]?.increment() }
   func documentReceived() { documentsReceived.increment() }
   func stepEnded(_ step: BackgroundStep, after duration: Duration) { stepDurations[step]?.record(duration: duration) }
+  func resolved(_ conflicts: [ConflictReport]) {
+    for conflict in conflicts { conflictsResolved[ConflictEnding(conflict.ending)]?.increment() }
+  }
+
   func outboxCounted(_ count: Int) { outboxLength.record(count) }
 }

@@ -144,10 +144,46 @@ public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
   /// The fields that the backend computes when it commits, such as increments and server timestamps, in the notation of ``FieldPath``.
   public var computedFields: [String] { mutation.transforms.map(\.path.canonicalString).sorted() }
 
+  /// The operations of ``computedFields``, with their operands.
+  public var computations: [String: FieldComputation] {
+    let writer = UserDataWriter(firestore: firestore, behavior: .none)
+    return Dictionary(
+      mutation.transforms.map { ($0.path.canonicalString, FieldComputation($0.operation, writer)) },
+      uniquingKeysWith: { _, last in last })
+  }
+
   /// The kind, the document and the fields, for a log or a list.
   public var description: String {
     let fields = changedFields.map { ": " + $0.joined(separator: ", ") } ?? ""
     return "\(kind.rawValue) \(documentPath)\(fields)"
+  }
+}
+
+/// The operation by which the backend computes a field when it commits a write. See ``WriteOperation/computations``.
+public enum FieldComputation: Sendable, Hashable {
+  /// The time of the commit.
+  case serverTimestamp
+  /// The field's number and this one.
+  case increment(FieldContent)
+  /// The field's array with those of the elements that it does not have.
+  case arrayUnion([FieldContent])
+  /// The field's array without these elements.
+  case arrayRemove([FieldContent])
+  /// The smaller of the field's number and this one.
+  case minimum(FieldContent)
+  /// The larger of the field's number and this one.
+  case maximum(FieldContent)
+
+  init(_ operation: TransformOperation, _ writer: UserDataWriter) {
+    self =
+      switch operation {
+      case .serverTimestamp: .serverTimestamp
+      case .increment(let operand): .increment(FieldContent(operand, writer))
+      case .arrayUnion(let elements): .arrayUnion(elements.map { FieldContent($0, writer) })
+      case .arrayRemove(let elements): .arrayRemove(elements.map { FieldContent($0, writer) })
+      case .minimum(let operand): .minimum(FieldContent(operand, writer))
+      case .maximum(let operand): .maximum(FieldContent(operand, writer))
+      }
   }
 }
 

@@ -120,6 +120,7 @@ public struct WriteReceipt: Sendable, Identifiable {
   ///
   /// - Returns: The time of the commit and the values that the backend has computed.
   /// - Throws: The error with which the backend refused the write, such as `permissionDenied` (it is then in ``Firestore/rejectedWrites``);
+  ///   `aborted` if a ``ConflictRule`` has given it up (see ``Firestore/resolvedConflicts``);
   ///   `cancelled` after ``Outbox/cancel(_:evenIfSent:)``, and when the client is terminated before the answer (a write that was saved on
   ///   disk then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it); `failedPrecondition` when another
   ///   process has cleared the cache or taken it over; errors of ``saved()``.
@@ -157,9 +158,9 @@ public struct WriteReceipt: Sendable, Identifiable {
 
   func end(_ outcome: Result<WriteOutcome, NSError>, _ firestore: Firestore) {
     switch outcome {
-    case .success(.committed(let version, let results)):
+    case .success(.committed(let version, let results, let conflicts)):
       savedOutcome.resolve(.success(()))
-      ended.resolve(.success(WriteAcknowledgement(version, results, firestore)))
+      ended.resolve(.success(WriteAcknowledgement(version, results, conflicts, firestore)))
     case .success(.failed(let error)):
       savedOutcome.resolve(.success(()))
       ended.resolve(.failure(NSError.firestore(error)))
@@ -198,7 +199,14 @@ public struct WriteAcknowledgement: Sendable {
   /// replaced the parts.
   public let results: [Result]
 
-  init(_ version: SnapshotVersion, _ results: [MutationResult], _ firestore: Firestore) {
+  /// The conflicts of the write that a ``ConflictRule`` has resolved before the commit, with what was dropped, oldest first; empty if there was
+  /// none, or if they are not kept any more (``Firestore/resolvedConflicts``).
+  public let conflicts: [ResolvedConflict]
+
+  init(
+    _ version: SnapshotVersion, _ results: [MutationResult], _ conflicts: [KeptConflict], _ firestore: Firestore
+  ) {
+    self.conflicts = conflicts.map { ResolvedConflict($0, firestore: firestore) }
     commitTime = version == .none ? nil : Timestamp(version.timestamp.truncatedToMicroseconds())
     self.results = results.map { Result($0, firestore) }
   }

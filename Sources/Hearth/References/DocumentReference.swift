@@ -148,29 +148,32 @@ extension DocumentReference {
     try await firestore.write([.delete(key)])
   }
 
-  func setMutation(_ data: [String: Any], merge: Bool = false) -> Mutation {
-    requireValid { () throws(ProgrammingError) in
+  /// - Parameter function: The call that makes the write, for the message of a programming error; likewise below.
+  func setMutation(_ data: [String: Any], merge: Bool = false, in function: StaticString = #function) -> Mutation {
+    requireValid(in: function) { () throws(ProgrammingError) in
       merge
         ? try UserDataReader.merge(data, key: key, databaseID: firestore.databaseID)
         : try UserDataReader.set(data, key: key, databaseID: firestore.databaseID)
     }
   }
 
-  func setMutation(_ data: [String: Any], mergeFields: [Any]) -> Mutation {
-    requireValid { () throws(ProgrammingError) in
+  func setMutation(
+    _ data: [String: Any], mergeFields: [Any], in function: StaticString = #function
+  ) -> Mutation {
+    requireValid(in: function) { () throws(ProgrammingError) in
       try UserDataReader.merge(data, fields: mergeFields, key: key, databaseID: firestore.databaseID)
     }
   }
 
-  func updateMutation(_ fields: [AnyHashable: Any]) -> Mutation {
-    requireValid { () throws(ProgrammingError) in
+  func updateMutation(_ fields: [AnyHashable: Any], in function: StaticString = #function) -> Mutation {
+    requireValid(in: function) { () throws(ProgrammingError) in
       try UserDataReader.update(fields, key: key, databaseID: firestore.databaseID)
     }
   }
 
   /// - Parameter fields: By name; dots in a name do not split it.
-  func updateMutation(fieldsByName fields: [String: Any]) -> Mutation {
-    requireValid { () throws(ProgrammingError) in
+  func updateMutation(fieldsByName fields: [String: Any], in function: StaticString = #function) -> Mutation {
+    requireValid(in: function) { () throws(ProgrammingError) in
       try UserDataReader.update(fieldsByName: fields, key: key, databaseID: firestore.databaseID)
     }
   }

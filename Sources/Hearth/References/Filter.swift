@@ -37,20 +37,23 @@ public final class Filter: NSObject, Sendable {
   /// A condition on one field. Only its path is checked here: the official SDK, too, checks the operand when a query gets the filter
   /// (firebase-ios-sdk FIRQuery.mm, parseFilter).
   private static func make(
-    _ path: () throws(ProgrammingError) -> HearthModel.FieldPath, _ op: FieldFilter.Operator, _ value: Any
+    _ path: () throws(ProgrammingError) -> HearthModel.FieldPath, _ op: FieldFilter.Operator, _ value: Any,
+    _ function: StaticString
   ) -> Filter {
     let operand = Result { () throws(ProgrammingError) in
       try UserDataReader.parseArgument(value, allowsList: op == .in || op == .notIn)
     }
-    return requireValid { () throws(ProgrammingError) in Filter(.field(try path(), op, operand)) }
+    return requireValid(in: function) { () throws(ProgrammingError) in Filter(.field(try path(), op, operand)) }
   }
 
-  private static func make(_ path: String, _ op: FieldFilter.Operator, _ value: Any) -> Filter {
-    make({ () throws(ProgrammingError) in try FieldPath.parsed(path) }, op, value)
+  private static func make(
+    _ path: String, _ op: FieldFilter.Operator, _ value: Any, in function: StaticString = #function
+  ) -> Filter {
+    make({ () throws(ProgrammingError) in try FieldPath.parsed(path) }, op, value, function)
   }
 
   private static func make(_ path: FieldPath, _ op: FieldFilter.Operator, _ value: Any) -> Filter {
-    make({ () throws(ProgrammingError) in path.model }, op, value)
+    make({ () throws(ProgrammingError) in path.model }, op, value, #function)
   }
 
   /// True if any of the filters is true. Without filters there is no condition.

@@ -104,21 +104,23 @@ extension Query {
   /// The id of the collection, or of the group, that the query reads.
   var collectionName: String? { model.collectionGroup ?? model.path.last }
 
-  func requireRunnable() {
-    requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
+  /// - Parameter function: The call that runs the query, for the message of a programming error.
+  func requireRunnable(in function: StaticString = #function) {
+    requireValid(in: function) { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
   }
 
-  /// Same as ``requireRunnable()``, for calls that throw.
-  func checkRunnable() throws {
-    requireRunnable()
+  /// Same as ``requireRunnable(in:)``, for calls that throw.
+  func checkRunnable(in function: StaticString = #function) throws {
+    requireRunnable(in: function)
     if let fault { throw fault }
   }
 
   @discardableResult
   private func get(
-    source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    source: FirestoreSource, in function: StaticString = #function,
+    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
-    requireRunnable()
+    requireRunnable(in: function)
     return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
   }
 

@@ -104,8 +104,11 @@ public class Query: NSObject, @unchecked Sendable {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
 
-  func built(_ body: () throws(ProgrammingError) -> HearthModel.Query) -> Query {
-    Query(firestore: firestore, model: requireValid(body), fault: fault)
+  /// - Parameter function: The call that builds the query, for the message of a programming error.
+  func built(
+    in function: StaticString = #function, _ body: () throws(ProgrammingError) -> HearthModel.Query
+  ) -> Query {
+    Query(firestore: firestore, model: requireValid(in: function, body), fault: fault)
   }
 }
 

@@ -48,8 +48,10 @@ public final class WriteBatch: NSObject {
     add(document) { document.updateMutation(fields) }
   }
 
-  func update(fieldsByName fields: [String: Any], of document: DocumentReference) -> WriteBatch {
-    add(document) { document.updateMutation(fieldsByName: fields) }
+  func update(
+    fieldsByName fields: [String: Any], of document: DocumentReference, in function: StaticString = #function
+  ) -> WriteBatch {
+    add(document, in: function) { document.updateMutation(fieldsByName: fields, in: function) }
   }
 
   /// Adds a write as ``DocumentReference/delete(completion:)`` makes it.
@@ -71,14 +73,16 @@ public final class WriteBatch: NSObject {
     try await firestore.write(takeMutations())
   }
 
-  private func add(_ document: DocumentReference, _ mutation: () -> Mutation) -> WriteBatch {
-    requireValid { () throws(ProgrammingError) in try validate(document) }
+  private func add(
+    _ document: DocumentReference, in function: StaticString = #function, _ mutation: () -> Mutation
+  ) -> WriteBatch {
+    requireValid(in: function) { () throws(ProgrammingError) in try validate(document) }
     mutations.append(mutation())
     return self
   }
 
-  func takeMutations() -> [Mutation] {
-    requireValid { () throws(ProgrammingError) in try validateIsOpen() }
+  func takeMutations(in function: StaticString = #function) -> [Mutation] {
+    requireValid(in: function) { () throws(ProgrammingError) in try validateIsOpen() }
     isCommitted = true
     return mutations
   }

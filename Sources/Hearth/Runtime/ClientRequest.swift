@@ -147,6 +147,14 @@ extension ClientRequest {
     }
   }
 
+  static func resolvedConflicts(
+    _ completion: @escaping @Sendable (Result<[KeptConflict], NSError>) -> Void
+  ) -> ClientRequest {
+    client(completion, outlivesDamage: true) { client, id in
+      client.read(id, completion) { try $0.outbox.resolvedConflicts(of: $1) }
+    }
+  }
+
   /// Looks a write up by its receipt.
   ///
   /// - Parameter follower: hears of the end of the write, if it still waits.
@@ -196,8 +204,9 @@ extension EngineRequest {
   fileprivate var outlivesDamage: Bool {
     switch self {
     case .readDocument, .readQuery, .readAggregation, .readNamedQuery: false
-    case .readPendingWrites, .waitForPendingWrites, .withdraw, .retryNow, .readFate, .discardRejected, .setIndexes,
-      .deleteAllIndexes, .clear, .pin, .unpin, .readPinnedQueries, .enableNetwork, .disableNetwork:
+    case .readPendingWrites, .waitForPendingWrites, .withdraw, .retryNow, .readFate, .discardRejected,
+      .discardResolvedConflicts, .setIndexes, .deleteAllIndexes, .clear, .pin, .unpin, .readPinnedQueries,
+      .enableNetwork, .disableNetwork:
       true
     }
   }

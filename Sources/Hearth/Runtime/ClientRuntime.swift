@@ -213,6 +213,10 @@ final class ClientRuntime: Sendable {
     request(.rejectedBatches(completion))
   }
 
+  func resolvedConflicts(_ completion: @escaping @Sendable (Result<[KeptConflict], NSError>) -> Void) {
+    request(.resolvedConflicts(completion))
+  }
+
   /// An operation of the outbox without a result.
   func outbox(_ operation: EngineRequest, _ completion: @escaping @Sendable (NSError?) -> Void) {
     request(.engine(operation, completion))

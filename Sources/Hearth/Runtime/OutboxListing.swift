@@ -8,6 +8,7 @@ struct OutboxContents: Sendable {
   var owner: OutboxOwner
   var batches: [MutationBatch]
   var rejected: [RejectedBatch]
+  var resolved: [KeptConflict]
   var status: OutboxStatus
 }
 

@@ -10,6 +10,7 @@ extension RunningClient {
     configuration.instruments.metrics?.outboxCounted(batches.count)
     return OutboxContents(
       owner: OutboxOwner(name: user), batches: batches, rejected: try cache.localStore.outbox.rejectedBatches(of: user),
+      resolved: try cache.localStore.outbox.resolvedConflicts(of: user),
       status: OutboxStatus(
         state: try cache.localStore.outbox.state(of: user), sent: engine.batchesAtBackend,
         isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict,

@@ -543,6 +543,7 @@ final class RunningClient {
     case .lookUp(let id, let keys): streams.lookUp(id, keys)
     case .askResolver(let id, let conflict): conflictQuestions.ask(id, conflict)
     case .cancelQuestion(let id): conflictQuestions.cancel(id)
+    case .conflictsResolved(let reports): configuration.instruments.metrics?.resolved(reports)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)

@@ -116,8 +116,10 @@ public final class Transaction: NSObject {
     add(document) { .delete(document.key) }
   }
 
-  private func add(_ document: DocumentReference, _ mutation: () -> Mutation) -> Transaction {
-    requireValid { () throws(ProgrammingError) in try validate(document) }
+  private func add(
+    _ document: DocumentReference, in function: StaticString = #function, _ mutation: () -> Mutation
+  ) -> Transaction {
+    requireValid(in: function) { () throws(ProgrammingError) in try validate(document) }
     let mutation = mutation()
     state.withLock { $0.record.write(mutation) }
     return self

@@ -70,8 +70,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   /// The receiver itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Both fields, for logs.
-  public override var description: String { "<Timestamp: seconds=\(seconds) nanoseconds=\(nanoseconds)>" }
+  /// The time in UTC as in RFC 3339, such as `2026-03-01T12:30:00.5Z`, for logs.
+  public override var description: String { model.rfc3339 }
 
   var model: HearthModel.Timestamp { HearthModel.Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
 

@@ -126,6 +126,13 @@ package enum CacheCheck {
         return true
       }
     }
+    try note {
+      guard let databaseID = cache.databaseID else { return }
+      let conflicts = ResolvedConflictTable(database: cache.database, databaseID: databaseID)
+      for row in try conflicts.unreadable() where report.problems.count < problemLimit {
+        report.problems.append("Row \(row) of cache_resolved_conflicts cannot be read.")
+      }
+    }
     return (report, cache.databaseID)
   }
 

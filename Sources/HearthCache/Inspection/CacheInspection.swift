@@ -124,7 +124,7 @@ package final class CacheInspection {
       }
       throw CacheInspectionError.otherRelease(path: path, component: component, found: version, known: known)
     }
-    for schema in [ClientSchema.schema, DatabaseNameTable.schema] {
+    for schema in [ClientSchema.schema, DatabaseNameTable.schema, ConflictSchema.schema] {
       guard let version = found[schema.component], version != Int64(schema.currentVersion) else { continue }
       throw CacheInspectionError.otherRelease(
         path: path, component: schema.component, found: version, known: Int64(schema.currentVersion))

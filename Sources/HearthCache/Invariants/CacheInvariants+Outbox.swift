@@ -80,6 +80,9 @@ extension CacheInvariants {
       }
       return true
     }
+    for row in try store.tables.resolved.unreadable() {
+      report("cache_resolved_conflicts", "\(row)", "it can be decoded")
+    }
     for number in try store.tables.outcomes.unreadable() {
       report("cache_write_outcomes", "\(number)", "it can be decoded")
     }

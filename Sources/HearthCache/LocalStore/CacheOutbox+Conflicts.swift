@@ -1,4 +1,4 @@
-internal import HearthModel
+package import HearthModel
 internal import HearthStore
 
 /// Conflicts: pending writes whose documents others have changed.
@@ -10,6 +10,10 @@ extension CacheOutbox {
     let (batch, user) = try pending(conflicting, owner)
     let (news, owned) = try takeOver(outcome.remote)
     try bases.rebase(batch, outcome, user: user)
+    if let identity = batch.identity, !outcome.reports.isEmpty {
+      let key = MutationQueue.userKey(transactions.user.name(of: owner))
+      try resolved.insert(outcome.reports, of: batch, identity, user: key, at: time, globals)
+    }
     try replace(batch, by: outcome, user: user, at: time)
     let written = batch.keys.union(outcome.mutations.map(\.key))
     let remote = try localDocuments.remoteDocuments(for: written)
@@ -77,6 +81,11 @@ extension CacheOutbox {
     try references.touchLeftByBatch(left.sorted())
     try bases.leave(left, without: batch.batchID, user: user)
     try references.touchEnteredByBatch(resolved.keys)
+  }
+
+  /// The conflicts of a user that were resolved, oldest first.
+  package func resolvedConflicts(of user: String?) throws -> [KeptConflict] {
+    try transactions.read("List resolved conflicts") { try resolved.conflicts(of: MutationQueue.userKey(user)) }
   }
 
   /// Part of ``LocalStore/keepGuards(of:)``.

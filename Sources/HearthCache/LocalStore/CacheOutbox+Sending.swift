@@ -57,7 +57,7 @@ extension CacheOutbox {
 
   package func fate(of identity: BatchIdentity) throws -> LocalStore.WriteFate {
     try transactions.read("Look for outcome") {
-      if let outcome = try outcomes.outcome(of: identity) { return .ended(outcome) }
+      if let outcome = try outcome(of: identity) { return .ended(outcome) }
       return try queue.batchID(of: identity).map { .pending($0) } ?? .unknown
     }
   }
@@ -69,10 +69,17 @@ extension CacheOutbox {
     try transactions.read("Look for outcomes") {
       var fates = try queue.batchIDs(of: identities).mapValues { LocalStore.WriteFate.pending($0) }
       for identity in identities where fates[identity] == nil {
-        if let outcome = try outcomes.outcome(of: identity) { fates[identity] = .ended(outcome) }
+        if let outcome = try outcome(of: identity) { fates[identity] = .ended(outcome) }
       }
       return fates
     }
+  }
+
+  /// With the conflicts that were resolved before a commit.
+  private func outcome(of identity: BatchIdentity) throws -> WriteOutcome? {
+    guard let outcome = try outcomes.outcome(of: identity) else { return nil }
+    guard case .committed(let version, let results, _) = outcome else { return outcome }
+    return .committed(version, results, conflicts: try resolved.conflicts(of: identity))
   }
 
   // MARK: - Rejected batches

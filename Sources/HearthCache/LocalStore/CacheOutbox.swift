@@ -15,6 +15,7 @@ package final class CacheOutbox {
   let sentMarks: SentMarks
   let outcomes: OutcomeTable
   let rejected: RejectedBatchTable
+  let resolved: ResolvedConflictTable
   /// The refused batches that are kept.
   var rejectedLimits = RejectedBatchLimits()
 
@@ -30,6 +31,7 @@ package final class CacheOutbox {
     sentMarks = tables.sentMarks
     outcomes = tables.outcomes
     rejected = tables.rejected
+    resolved = tables.resolved
   }
 
   var references: DocumentReferences { transactions.references }

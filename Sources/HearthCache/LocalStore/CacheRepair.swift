@@ -15,7 +15,7 @@ internal import HearthWire
 /// | sent marks | all pending batches count as sent; marks of removed users apply to users who come later |
 /// | refused batches | unreadable ones go to `cache_unreadable_batches`, without a user |
 /// | refused batches, unreadable batches | kept without a user if that user is unknown |
-/// | attempts, outcomes | removed |
+/// | attempts, outcomes, resolved conflicts | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries, pinned queries | removed |
@@ -38,6 +38,7 @@ struct CacheRepair {
     /// Refused batches that cannot be read.
     var setAsideRejectedCount = 0
     var lostOutcomeCount = 0
+    var lostConflictCount = 0
     var lostBundleCount = 0
     var lostNamedQueryCount = 0
     var lostPinCount = 0
@@ -60,6 +61,7 @@ struct CacheRepair {
         (setAsideRejectedCount, "unreadable refused batches set aside"),
         (ownerlessBatchCount, "refused or set aside batches of unknown users kept"),
         (lostOutcomeCount, "outcomes of writes lost"),
+        (lostConflictCount, "reports of resolved conflicts lost"),
         (lostBaseCount, "base documents of pending writes lost"),
         (lostPinCount, "pinned queries lost"), (lostBundleCount, "bundles lost"),
         (lostNamedQueryCount, "named queries lost"),
@@ -90,6 +92,7 @@ struct CacheRepair {
     try repair.repairOutcomes()
     if !transactions.isEager { try repair.repairUses() }
     try repair.tables.globals.repair()
+    repair.report.lostConflictCount = try repair.tables.resolved.repair()
     try repair.repairClients(transactions.sharing)
     transactions.user.forgetRow()
     return repair.report

@@ -42,6 +42,9 @@ struct CacheTables {
     notices = NoticeTable(database: database)
   }
 
+  /// Most caches have no such table: it reads as an empty one.
+  var resolved: ResolvedConflictTable { ResolvedConflictTable(database: database, databaseID: databaseID) }
+
   /// The local view, which these tables make together.
   var localDocuments: LocalDocuments { LocalDocuments(documents: documents, queue: queue, overlays: overlays) }
 }

@@ -77,12 +77,6 @@ extension LocalStore {
     try transactions.run("Set unreadable batches aside", synchronous: .full) { try outbox.setAsideUnreadableBatches() }
   }
 
-  /// Puts batches that were set aside back into their queues, where they can be read now.
-  func retryUnreadableBatches() throws {
-    guard try outbox.hasReadableBatchesAgain() else { return }
-    try transactions.run("Retry unreadable batches", synchronous: .full) { try outbox.retryUnreadableBatches() }
-  }
-
   /// Takes a batch out of the queue that the user does not want any more.
   ///
   /// Batches behind it start from what is left: base values of increments are recalculated. Not behind a batch that may have been
@@ -145,6 +139,14 @@ extension LocalStore {
   ) throws {
     try transactions.run("Discard rejected batches", synchronous: .full) {
       try outbox.discardRejected(batches, identities: identities, of: user)
+    }
+  }
+
+  /// Forgets resolved conflicts of a user; nil for all of them. One that is not kept is none to forget.
+  package func discardResolvedConflicts(_ ids: [KeptConflict.ID]?, of user: String?) throws {
+    try transactions.run("Discard resolved conflicts", synchronous: .full) {
+      try tables.resolved.remove(ids, of: MutationQueue.userKey(user))
+      try transactions.tell(.outbox)
     }
   }
 

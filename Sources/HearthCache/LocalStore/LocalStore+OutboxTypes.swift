@@ -85,16 +85,19 @@ extension LocalStore {
     package var copies: Set<DocumentKey>
     /// The error with which the write ends if nothing is left of it; nil if it ends well.
     package var ending: StatusError?
+    /// The decisions, for the application.
+    package var reports: [ConflictReport]
 
     package init(
       mutations: [Mutation], copies: Set<DocumentKey> = [], remote: DocumentMap, bases: BatchBases,
-      ending: StatusError? = nil
+      ending: StatusError? = nil, reports: [ConflictReport] = []
     ) {
       self.mutations = mutations
       self.copies = copies
       self.remote = remote
       self.bases = bases
       self.ending = ending
+      self.reports = reports
     }
   }
 }

@@ -103,7 +103,11 @@ package final class LocalStore {
         if let user = try transactions.user.row() { _ = try tables.queue.highestBatchID(user: user) }
       }
     }
-    try withRepairedRows { try retryUnreadableBatches() }
+    // Batches that were set aside go back into their queues, where they can be read now.
+    try withRepairedRows {
+      guard try outbox.hasReadableBatchesAgain() else { return }
+      try transactions.run("Retry unreadable batches", synchronous: .full) { try outbox.retryUnreadableBatches() }
+    }
     hasStarted = true
   }
 

@@ -16,7 +16,7 @@ enum CacheSchema {
 
   /// All tables that the file of a cache can have.
   private static let components = [
-    schema, DocumentStore.schema, ClientSchema.schema, DatabaseNameTable.schema,
+    schema, DocumentStore.schema, ClientSchema.schema, DatabaseNameTable.schema, ConflictSchema.schema,
   ]
 
   /// Looks whether this release may use a file. Reads the versions of its tables and nothing else.

@@ -30,7 +30,7 @@ struct OutcomeTable {
     var message = ""
     var result: [UInt8] = []
     switch outcome {
-    case .committed(let version, let results):
+    case .committed(let version, let results, _):
       code = 0
       result = try CacheCodec.encode(commit: version, results: results, database: databaseID)
     case .failed(let error):

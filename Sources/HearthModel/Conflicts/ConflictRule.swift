@@ -25,6 +25,9 @@ package enum ConflictPolicy: Hashable, Sendable {
   case keepBoth
   /// The application is asked; it knows its resolvers by number.
   case ask(resolver: Int)
+
+  /// True if its result can have changes of both sides in one document.
+  package var merges: Bool { if case .mergeFields = self { true } else { false } }
 }
 
 package struct ConflictRule: Hashable, Sendable {

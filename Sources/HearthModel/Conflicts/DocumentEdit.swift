@@ -146,7 +146,7 @@ package struct DocumentEdit: Sendable {
 extension MapValue {
   /// The device's time in place of server timestamps of earlier writes that the backend had not set when this one was made: no write may set what
   /// only a local view shows.
-  fileprivate var withLocalTimestamps: MapValue {
+  var withLocalTimestamps: MapValue {
     var changed = self
     for entry in entries {
       switch entry.value {

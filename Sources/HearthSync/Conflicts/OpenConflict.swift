@@ -34,8 +34,8 @@ package struct DocumentConflict: Equatable, Sendable {
 
 /// The answer of the application to a ``DocumentConflict``.
 package enum ConflictAnswer: Equatable, Sendable {
-  case keepMine
-  case takeTheirs
+  case keepLocal
+  case keepRemote
   /// These mutations instead, one of which at least is of the document.
   case write([Mutation])
 }
@@ -66,6 +66,8 @@ struct OpenConflict {
   var dropped: Set<DocumentKey> = []
   /// The documents that were made as copies.
   var copies: Set<DocumentKey> = []
+  /// The decisions about the documents whose conflicts are resolved.
+  private var reports: [DocumentKey: ConflictReport] = [:]
 
   init(
     _ batch: MutationBatch, owner: String?, bases: LocalStore.BatchBases, mayBeCommitted: Bool, stage: Stage
@@ -144,7 +146,12 @@ struct OpenConflict {
     return name
   }
 
-  mutating func take(_ resolution: DocumentEdit.Resolution, for key: DocumentKey) {
+  /// - Parameter isMerge: True if mutations of the resolution are no edit of one side.
+  mutating func take(
+    _ resolution: DocumentEdit.Resolution, for key: DocumentKey, over remote: Document, isMerge: Bool
+  ) throws(WireFormatError) {
+    reports[key] = try edit(of: key).report(
+      of: resolution, isMerge: isMerge, over: remote, at: batch.localWriteTime)
     switch resolution {
     case .mutations(let mutations): parts[key] = mutations
     case .copy(let mutation):
@@ -162,17 +169,17 @@ struct OpenConflict {
   /// - Throws: An error if the answer cannot take the place of the document's mutations.
   mutating func take(_ answer: ConflictAnswer, for key: DocumentKey, over remote: Document) throws {
     switch answer {
-    case .keepMine:
-      take(try edit(of: key).kept(over: remote), for: key)
-    case .takeTheirs:
-      take(.dropped, for: key)
+    case .keepLocal:
+      try take(try edit(of: key).kept(over: remote), for: key, over: remote, isMerge: false)
+    case .keepRemote:
+      try take(.dropped, for: key, over: remote, isMerge: false)
     case .write(let mutations):
       guard mutations.contains(where: { $0.key == key }) else {
         let other = mutations.first.map { "only \"\($0.key)\"" } ?? "nothing"
         throw StatusError(
           code: .invalidArgument, message: "The answer writes \(other). It must write the document in conflict.")
       }
-      take(.mutations(mutations), for: key)
+      try take(.mutations(mutations), for: key, over: remote, isMerge: true)
     }
   }
 
@@ -186,7 +193,8 @@ struct OpenConflict {
         message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
     }
     return LocalStore.ConflictOutcome(
-      mutations: resolvedMutations, copies: copies, remote: remote, bases: bases, ending: ending)
+      mutations: resolvedMutations, copies: copies, remote: remote, bases: bases, ending: ending,
+      reports: reports.values.sorted { $0.key < $1.key })
   }
 
   /// The batch's mutations with what the conflicts have made of them, in order.

@@ -34,6 +34,7 @@ extension SyncEngine {
         )
       }
       statusWatch.outboxChanges()
+      if !conflict.reports.isEmpty { emit(.conflictsResolved(conflict.reports)) }
       refreshViews(changes, isReversal: conflict.leavesOutbox)
     } catch CacheError.unknownBatch {
       log(.debug, "Write \(batchID) has left the outbox or changed while it was compared.")

@@ -207,6 +207,11 @@ package final class SyncEngine {
         try localStore.discardRejected(batches, identities: identities, of: signedInUser)
       }
       if isDone { statusWatch.outboxChanges() }
+    case .discardResolvedConflicts(let ids):
+      let isDone = change(id, failure: "Resolved conflicts could not be discarded") {
+        try localStore.discardResolvedConflicts(ids, of: signedInUser)
+      }
+      if isDone { statusWatch.outboxChanges() }
     case .setIndexes(let definitions):
       let isDone = change(id, failure: "The index configuration could not be stored") {
         try localStore.setIndexes(definitions)

@@ -32,6 +32,9 @@ package enum EngineRequest: Equatable, Sendable {
   /// Forgets these of the user's refused batches; nil for all of them. The identities are as for ``withdraw(_:evenIfSent:identity:)``.
   case discardRejected([BatchID]?, identities: [BatchID: BatchIdentity] = [:])
 
+  /// Forgets these of the user's resolved conflicts; nil for all of them.
+  case discardResolvedConflicts([KeptConflict.ID]?)
+
   /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
   case setIndexes([IndexDefinition])
   case deleteAllIndexes

@@ -59,6 +59,9 @@ package enum SyncAction: Equatable, Sendable {
   /// The answer to a question is not needed any more: the write was taken back, or another process or user has its turn.
   case cancelQuestion(ConflictID)
 
+  /// Conflicts were resolved, and what was decided is stored.
+  case conflictsResolved([ConflictReport])
+
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/backgroundQueryEnded(_:_:)``.
   case runBackgroundQuery(BackgroundQueryJob)
   /// The query is not needed any more and should end soon; its result is ignored.

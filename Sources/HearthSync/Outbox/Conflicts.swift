@@ -20,6 +20,11 @@ struct SettledConflict {
     }
   }
 
+  /// The decisions, for the application.
+  var reports: [ConflictReport] {
+    if case .resolved(let outcome) = end { outcome.reports } else { [] }
+  }
+
   /// The error with which its write ends, if nothing of it is left; nil if the write has succeeded.
   var error: StatusError? {
     switch end {
@@ -180,7 +185,7 @@ struct Conflicts {
         let resolution = try edit.resolved(
           by: policy, with: remote, copyName: conflict.copyName(of: key), at: conflict.batch.localWriteTime)
         if let resolution {
-          conflict.take(resolution, for: key)
+          try conflict.take(resolution, for: key, over: remote, isMerge: policy.merges && remote.isFound)
         } else if case .ask(let resolver) = policy {
           let id = ConflictID(rawValue: nextID())
           questions[id] = key

@@ -365,6 +365,21 @@ enum CommentExamples {
     return settings
   }
 
+  static func merged(conflict: Conflict, text: String) -> ConflictResolution {
+    var fields = conflict.remote.fieldMap() ?? [:]
+    fields["text"] = .string(text)
+    return .merged(fields)
+  }
+
+  static func resolvedConflicts(db: Firestore) async throws {
+    for try await conflicts in db.resolvedConflicts.snapshots {
+      for conflict in conflicts where conflict.dropped.contains(.local) {
+        print("Somebody else has changed \(conflict.document.path) as well:", conflict.fields.map(\.name))
+        try await db.resolvedConflicts.discard(conflict.id)
+      }
+    }
+  }
+
   static func typedCollection(db: Firestore) async throws {
     typealias City = QueryableModels.City
     let cities = db.collection("cities", of: City.self)

@@ -140,7 +140,7 @@ struct GoldenCacheTests {
     let refused = try store.outbox.rejectedBatches(of: nil)
     #expect(refused.map { $0.batch.keys.map(\.canonicalString) } == [["cellars/refused"]])
     #expect(refused.first?.error.code == .permissionDenied && refused.first?.rejectedAt == time(2))
-    guard case .ended(.committed(version(12), _)) = try store.outbox.fate(of: Self.receipt) else {
+    guard case .ended(.committed(version(12), _, _)) = try store.outbox.fate(of: Self.receipt) else {
       Issue.record("The outcome of the write with a receipt is not known.")
       return
     }

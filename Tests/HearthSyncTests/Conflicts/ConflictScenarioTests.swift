@@ -82,6 +82,81 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == ["write 2: OK", "write 3: OK"])
   }
 
+  private func numberField(
+    _ name: String, base: Int64, local: Int64, remote: Int64, kept: ConflictReport.Side?
+  ) throws -> ConflictReport.Field {
+    ConflictReport.Field(
+      path: try FieldPath([name]), base: .integer(base), local: .integer(local), remote: .integer(remote), kept: kept)
+  }
+
+  @Test("a resolution says what it has dropped, at once and when the write has ended")
+  func reported() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1), "y": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(3), "y": .integer(7)], at: 8))
+    let first = ConflictReport(
+      key: key("rooms/a"), ending: .merged,
+      fields: [try numberField("x", base: 1, local: 2, remote: 3, kept: .local)])
+    #expect(client.resolvedConflicts == [first])
+    // Somebody has changed it a second time.
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(4), "y": .integer(7)], at: 9))
+    let second = ConflictReport(
+      key: key("rooms/a"), ending: .merged,
+      fields: [try numberField("x", base: 3, local: 2, remote: 4, kept: .local)])
+    #expect(client.resolvedConflicts == [first, second])
+    try client.commit(at: 10)
+    let kept = try client.engine.localStore.outbox.resolvedConflicts(of: nil)
+    #expect(kept.map(\.report) == [first, second] && kept.map(\.id.number) == [0, 1])
+    #expect(kept.map(\.batchID) == [1, 1])
+    client.request(.discardResolvedConflicts([try #require(kept.first).id]))
+    #expect(try client.engine.localStore.outbox.resolvedConflicts(of: nil).map(\.report) == [second])
+    client.request(.discardResolvedConflicts(nil))
+    #expect(try client.engine.localStore.outbox.resolvedConflicts(of: nil).isEmpty)
+  }
+
+  @Test("an answer of the application is reported by what it has kept")
+  func reportedAnswers() throws {
+    let answers: [(ConflictAnswer, ConflictReport.Ending, ConflictReport.Side?)] = [
+      (.keepLocal, .local, .local), (.keepRemote, .remote, .remote),
+      (.write([.set(key("rooms/a"), ["x": .integer(23)])]), .merged, nil),
+    ]
+    for (given, ending, kept) in answers {
+      let client = try client(.ask(resolver: 0))
+      try know(client, room(["x": .integer(1)], at: 5), at: 5)
+      client.write(try patch("x", 2))
+      client.setNetwork(isEnabled: true)
+      try client.refuseWrite(.failedPrecondition)
+      answer(client, try room(["x": .integer(3)], at: 8))
+      #expect(client.resolvedConflicts.isEmpty)
+      client.post(.conflictAnswered(client.questions.removeFirst().id, .success(given)))
+      let fields = [try numberField("x", base: 1, local: 2, remote: 3, kept: kept)]
+      #expect(client.resolvedConflicts == [ConflictReport(key: key("rooms/a"), ending: ending, fields: fields)])
+    }
+  }
+
+  @Test("a write that the backend has, or whose document others have not changed, is no conflict that is told")
+  func nothingToTell() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(2)], at: 8))
+    #expect(client.takeTold() == ["write 2: OK"])
+    client.setNetwork(isEnabled: false)
+    client.write(try patch("x", 3))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(2)], at: 9))
+    try client.commit(at: 10)
+    #expect(client.resolvedConflicts.isEmpty)
+    #expect(try client.engine.localStore.outbox.resolvedConflicts(of: nil).isEmpty)
+  }
+
   @Test("a refusal that comes from something else is a refusal")
   func otherRefusal() throws {
     let client = try client()
@@ -216,7 +291,7 @@ struct ConflictScenarioTests {
     // The document's state after it is not known, so the second one is compared.
     answer(client, try room(["x": .integer(2), "y": .integer(9)], at: 10))
     #expect(try client.questions.first?.conflict.remote.fields.decoded() == ["x": .integer(2), "y": .integer(9)])
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
   }
 
@@ -254,7 +329,7 @@ struct ConflictScenarioTests {
     try client.commit(at: 10)
     #expect(client.takeTold().contains("write 1: OK"))
     #expect(client.questions.map(\.id) == [question.id])
-    client.post(.conflictAnswered(question.id, .success(.keepMine)))
+    client.post(.conflictAnswered(question.id, .success(.keepLocal)))
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(8))])
   }
 
@@ -308,7 +383,7 @@ struct ConflictScenarioTests {
     client.post(.conflictAnswered(id, .success(.write([.set(key("rooms/a"), ["x": .integer(29)])]))))
     #expect(client.sentBatches.first?.first?.precondition == .updateTime(version(8)))
     // An answer counts once.
-    client.post(.conflictAnswered(id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(id, .success(.keepRemote)))
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write 2: OK"])
   }
@@ -322,12 +397,12 @@ struct ConflictScenarioTests {
     client.setNetwork(isEnabled: true)
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(9)], at: 8))
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepRemote)))
     #expect(client.takeTold() == ["write 2: ABORTED"])
     // Its base is a document with x = 2, which never existed.
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(2)])
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write 3: OK"])
     #expect(try client.engine.localStore.outbox.rejectedBatches(of: nil).isEmpty)
@@ -353,7 +428,7 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == [] && client.sentBatches.isEmpty)
     client.request(.retryNow)
     answer(client, try room(["x": .integer(9)], at: 8))
-    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepLocal)))
     try client.commit(at: 10)
     #expect(client.takeTold().contains("write 2: OK"))
   }
@@ -370,7 +445,7 @@ struct ConflictScenarioTests {
     let question = try #require(client.questions.first)
     client.request(.withdraw(1, evenIfSent: true))
     #expect(client.engine.outboxConflict == nil && client.sentBatches.count == 1)
-    client.post(.conflictAnswered(question.id, .success(.keepMine)))
+    client.post(.conflictAnswered(question.id, .success(.keepLocal)))
     #expect(client.sentBatches.count == 1)
   }
 
@@ -385,7 +460,7 @@ struct ConflictScenarioTests {
     let old = client.questions.removeFirst()
     try client.restart()
     #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
-    client.post(.conflictAnswered(old.id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(old.id, .success(.keepRemote)))
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(9)], at: 8))
     #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(1)])
@@ -420,7 +495,7 @@ struct ConflictScenarioTests {
     client.changeUser("anna")
     client.write(.set(key("halls/b"), [:]))
     #expect(client.sentBatches.count == 1 && client.questions.isEmpty)
-    client.post(.conflictAnswered(question.id, .success(.takeTheirs)))
+    client.post(.conflictAnswered(question.id, .success(.keepRemote)))
     #expect(try client.engine.localStore.pendingBatches(of: .user(nil)).map(\.mutations) == [[try patch("x", 2)]])
   }
 

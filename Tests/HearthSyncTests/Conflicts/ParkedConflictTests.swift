@@ -57,6 +57,35 @@ struct ParkedConflictTests {
     try a.answerLookUp(document)
   }
 
+  @Test("what another client has resolved is known to the one that made the write, by its outcome and in the list")
+  func knownToOthers() throws {
+    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))])
+    let cache = try SharedCache()
+    let sender = try cache.client("a", conflictRules: rules)
+    let writer = try cache.client("b", conflictRules: rules)
+    #expect(sender.engine.isPrimary && !writer.engine.isPrimary)
+    let identity = BatchIdentity(high: 7, low: 1)
+    let id = WriteID(rawValue: 1)
+    writer.post(
+      .writes([
+        LocalWrite(
+          id: id, mutations: [set("rooms/a")], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+          identity: identity, keepsOutcome: true)
+      ]))
+    cache.deliver()
+    try sender.answerLookUp(found("rooms/a", 5, number(9)))
+    try sender.commit(at: 10)
+    cache.deliver()
+    let kept = try writer.store.outbox.resolvedConflicts(of: nil)
+    #expect(kept.map(\.report.key) == [key("rooms/a")] && kept.map(\.id.identity) == [identity])
+    #expect(kept.first?.report.fields.map(\.kept) == [.local])
+    guard case .ended(.committed(_, _, let conflicts)) = try writer.store.outbox.fate(of: identity) else {
+      Issue.record("the write has no outcome")
+      return
+    }
+    #expect(conflicts == kept)
+  }
+
   @Test(
     "a question stays open while another user has the lease, and its answer brings the turn back",
     arguments: Theirs.allCases)
@@ -65,7 +94,7 @@ struct ParkedConflictTests {
     cache.wait(60)
     #expect(c.engine.isPrimary, "the other outbox waits for the application, not for the lease")
     #expect(a.engine.outboxConflict != nil && a.cancelledQuestions.isEmpty)
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     cache.wait(3)
     #expect(a.engine.isPrimary)
     try find(theirs.document(at: 30), theirs)
@@ -90,7 +119,7 @@ struct ParkedConflictTests {
       #expect(c.engine.isPrimary)
       try c.commit(at: 30)
     }
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     #expect(a.sentBatches.count == 1)
   }
 
@@ -99,7 +128,7 @@ struct ParkedConflictTests {
     arguments: Theirs.allCases)
   func changedSince(theirs: Theirs) throws {
     let question = try ask(theirs)
-    a.post(.conflictAnswered(question, .success(.keepMine)))
+    a.post(.conflictAnswered(question, .success(.keepLocal)))
     cache.wait(10)
     try find(found("rooms/a", 30, number(3)), theirs)
     #expect(a.sentBatches.isEmpty && a.questions.count == 2)
@@ -110,7 +139,7 @@ struct ParkedConflictTests {
     let question = try ask(.deleted)
     c.listen(rooms)
     try c.fill(try #require(c.watched.first), [found("rooms/a", 15, number(7))], at: 15)
-    a.post(.conflictAnswered(question, .success(.takeTheirs)))
+    a.post(.conflictAnswered(question, .success(.keepRemote)))
     cache.wait(10)
     #expect(a.engine.isPrimary)
     try find(missing("rooms/a", 30), .deleted)

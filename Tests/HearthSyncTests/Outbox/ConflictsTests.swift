@@ -69,10 +69,10 @@ struct ConflictsTests {
   mutating func answer() {
     ask()
     #expect(lookedUp(1, .success([remote])) == [])
-    #expect(answered(3, .success(.keepMine)) == [])
-    #expect(answered(2, .success(.keepMine)) == ["store 1: OK"])
+    #expect(answered(3, .success(.keepLocal)) == [])
+    #expect(answered(2, .success(.keepLocal)) == ["store 1: OK"])
     #expect(conflicts.open == nil && conflicts.state == nil)
-    #expect(answered(2, .success(.keepMine)) == [])
+    #expect(answered(2, .success(.keepLocal)) == [])
   }
 
   @Test("a document that has not changed needs no answer")
@@ -133,7 +133,7 @@ struct ConflictsTests {
     ask()
     #expect(names(conflicts.park()) == ["change"])
     #expect(conflicts.open == nil && conflicts.state != nil)
-    #expect(answered(2, .success(.takeTheirs)) == ["ask for a turn"])
+    #expect(answered(2, .success(.keepRemote)) == ["ask for a turn"])
     // The same conflict is found in the next turn.
     _ = compare(conflict())
     #expect(lookedUp(3, .success([remote])) == ["change", "store 1: \(StatusCode.aborted)"])

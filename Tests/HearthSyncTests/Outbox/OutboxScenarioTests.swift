@@ -162,7 +162,7 @@ struct OutboxScenarioTests {
     try client.commit(at: 10)
     #expect(client.takeTold() == ["write \(id.rawValue): OK", "write 1000: OK"])
     let again = client.request(.readFate(identity, later))
-    guard case .answer(again, .fate(.ended(.committed(let version, _))))? = client.answers.last else {
+    guard case .answer(again, .fate(.ended(.committed(let version, _, _))))? = client.answers.last else {
       Issue.record("the answer is \(String(describing: client.answers.last))")
       return
     }

@@ -52,6 +52,7 @@ final class TestClient {
   private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var logs: [(LogLevel, String)] = []
+  private(set) var resolvedConflicts: [ConflictReport] = []
   /// Returns true if the answer to a request has come, or its failure, as kept in ``answers``.
   func hasEnded(_ request: RequestID) -> Bool {
     answers.contains { action in
@@ -207,8 +208,8 @@ final class TestClient {
     switch request {
     case .readDocument, .readQuery, .readAggregation, .readPendingWrites, .readNamedQuery: reads.insert(id)
     case .readFate, .clear, .readPinnedQueries: reads.insert(id)
-    case .withdraw, .retryNow, .discardRejected, .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork,
-      .disableNetwork, .pin, .unpin:
+    case .withdraw, .retryNow, .discardRejected, .discardResolvedConflicts, .waitForPendingWrites, .setIndexes,
+      .deleteAllIndexes, .enableNetwork, .disableNetwork, .pin, .unpin:
       break
     }
     post(.request(id, request))
@@ -318,6 +319,7 @@ extension TestClient: EngineDriverDelegate {
   func progressed(_ id: RequestID, _ progress: BundleProgress) { answers.append(.bundleProgress(id, progress)) }
   func outboxChanged() { told.append("outbox") }
   func statusChanged() { told.append("status") }
+  func resolved(_ conflicts: [ConflictReport]) { resolvedConflicts += conflicts }
   func logged(_ level: LogLevel, _ text: String) { logs.append((level, text)) }
 
   func wakeOthers() { told.append("wakeOthers") }

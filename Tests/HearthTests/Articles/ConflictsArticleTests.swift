@@ -62,6 +62,36 @@ struct ConflictsArticleTests {
     #expect(print.lines == article.printed("Field by field"))
   }
 
+  @Test("the device whose write met the conflict learns what was dropped")
+  func dropped() async throws {
+    let print = Printout()
+    func configure(_ db: Firestore) {
+      let settings = db.settings
+      settings.conflictRules = [.collection("todos", .mergeFields)]
+      db.settings = settings
+    }
+    try await withDevices("todos/tea", ["title": "tea", "done": false], configure) { phone, tablet in
+      phone.document("todos/tea").updateData(["title": "green tea", "done": true], completion: nil)
+      let receipt = tablet.document("todos/tea").withReceipt.updateData(["title": "black tea"])
+      for device in [phone, tablet] {
+        try await device.enableNetwork()
+        try await device.waitForPendingWrites()
+      }
+      for field in try await receipt.acknowledged().conflicts.flatMap(\.fields) {
+        guard case .string(let local)? = field.local, case .string(let remote)? = field.remote else { continue }
+        print("\(field.name): \(remote) has given way to \(local)")
+      }
+
+      for conflict in try await tablet.resolvedConflicts.conflicts() where conflict.dropped.contains(.remote) {
+        print("\(conflict.document.path): an edit of another device was replaced")
+        try await tablet.resolvedConflicts.discard(conflict.id)
+      }
+      #expect(try await tablet.resolvedConflicts.conflicts().isEmpty)
+      #expect(try await phone.resolvedConflicts.conflicts().isEmpty)
+    }
+    #expect(print.lines == article.printed("What has given way"))
+  }
+
   @Test("a resolver of the program merges two texts")
   func custom() async throws {
     func configure(_ db: Firestore) {
@@ -70,22 +100,25 @@ struct ConflictsArticleTests {
         .collection(
           "notes",
           .custom { conflict in
-            let mine = conflict.local["text"] as? String ?? ""
-            let theirs = conflict.remote["text"] as? String ?? ""
-            return .merged(["text": .string("\(theirs) / \(mine)")])
+            let local = conflict.local["text"] as? String ?? ""
+            let remote = conflict.remote["text"] as? String ?? ""
+            var fields = conflict.remote.fieldMap() ?? [:]
+            fields["text"] = .string("\(remote) / \(local)")
+            return .merged(fields)
           })
       ]
       db.settings = settings
     }
-    try await withDevices("notes/a", ["text": "draft"], configure) { phone, tablet in
-      phone.document("notes/a").setData(["text": "phone"], completion: nil)
-      tablet.document("notes/a").setData(["text": "tablet"], completion: nil)
+    try await withDevices("notes/a", ["text": "draft", "starred": true], configure) { phone, tablet in
+      phone.document("notes/a").updateData(["text": "phone"], completion: nil)
+      tablet.document("notes/a").updateData(["text": "tablet"], completion: nil)
       for device in [phone, tablet] {
         try await device.enableNetwork()
         try await device.waitForPendingWrites()
       }
       let note = try await phone.document("notes/a").getDocument(source: .server)
       #expect(note["text"] as? String == "phone / tablet")
+      #expect(note["starred"] as? Bool == true)
     }
   }
 }

@@ -71,6 +71,24 @@ struct NotesTests {
     }
   }
 
+  @Test("a note that was written offline is there after a restart of the app")
+  func restartOfTheApp() async throws {
+    try await ScriptedBackend.run { backend in
+      backend.goOffline()
+      let first = backend.firestore(named: "phone")
+      try await first.document("notes/milk").withReceipt.setData(["text": "Buy milk"]).saved()
+      try await first.terminate()
+
+      let second = backend.firestore(named: "phone")
+      #expect(try await second.document("notes/milk").getDocument(source: .cache)["text"] as? String == "Buy milk")
+      backend.goOnline()
+      try await second.outbox.retryNow()
+      try await second.waitForPendingWrites()
+      #expect(try await backend.others.document("notes/milk").getDocument(source: .server).exists)
+      try await second.terminate()
+    }
+  }
+
   @Test("a view model sorts by text")
   func viewModel() throws {
     let snapshots = TestSnapshots()
@@ -122,7 +140,7 @@ struct TestingArticleTests {
   func blocks() throws {
     let article = try Article("Testing")
     #expect(try article.codeNotCompiled(in: #filePath) == [])
-    #expect(article.blocks("swift").count == 8)
+    #expect(article.blocks("swift").count == 9)
   }
 
   @Test("names the product")

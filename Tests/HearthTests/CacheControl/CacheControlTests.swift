@@ -220,6 +220,7 @@ struct CacheControlTests {
       let first = try await transfer()
       #expect(first.last?.isFinished == true && first.last?.receivedDocumentCount == 6)
       #expect(first.allSatisfy { $0.totalDocumentCount == nil || $0.totalDocumentCount == 6 })
+      #expect(first.last?.totalDocumentCount == 6)
       let writer = try TestFirestore(host: host).firestore
       try await writer.document("cities/city-1").updateData(["n": 11])
       try await writer.terminate()

@@ -49,7 +49,7 @@ struct ConflictRuleTests {
   @Test("the resolver sees base, local and remote, and each of its answers is carried out")
   func answers() async throws {
     let answers: [(@Sendable (Conflict) throws -> ConflictResolution, String)] = [
-      ({ _ in .keepMine }, "mine"), ({ _ in .takeTheirs }, "theirs"),
+      ({ _ in .keepLocal }, "mine"), ({ _ in .keepRemote }, "theirs"),
       ({ _ in .merged(["text": .string("both")]) }, "both"),
       (
         { conflict in
@@ -101,7 +101,7 @@ struct ConflictRuleTests {
     let isWilling = Mutex(false)
     let resolver = ConflictResolver.custom { _ in
       guard isWilling.withLock({ $0 }) else { throw NoIdea() }
-      return .keepMine
+      return .keepLocal
     }
     try await withConflict(resolver) { db, other, receipt, _ in
       try await db.enableNetwork()
@@ -122,7 +122,7 @@ struct ConflictRuleTests {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
         DispatchQueue.global().asyncAfter(deadline: .now() + 3600) { continuation.resume() }
       }
-      return .keepMine
+      return .keepLocal
     }
     try await withConflict(resolver) { db, _, _, _ in
       try await db.enableNetwork()
@@ -182,8 +182,8 @@ struct ConflictRuleTests {
     #expect(a != b)
     b.conflictRules = a.conflictRules
     #expect(a == b && (a.copy() as? FirestoreSettings) == b)
-    a.conflictRules = [.collection("notes", .custom { _ in .keepMine })]
-    b.conflictRules = [.collection("notes", .custom { _ in .keepMine })]
+    a.conflictRules = [.collection("notes", .custom { _ in .keepLocal })]
+    b.conflictRules = [.collection("notes", .custom { _ in .keepLocal })]
     #expect(a != b)
     #expect(a.conflictRules.map(\.description) == ["collection notes: ask the program"])
   }

@@ -173,23 +173,34 @@ struct UserDataReaderTests {
   @Test("broken rules are named with the field")
   func brokenRules() throws {
     let table: [([String: Any], String)] = [
-      (["a": ["b": [[1]]]], "Nested arrays are not supported"),
+      (["a": ["b": [[1]]]], "Nested arrays are not supported (found in field a.b)"),
+      (["a": [["b": [[1]]]]], "Nested arrays are not supported (found in field a)"),
+      (["a": [URL(fileURLWithPath: "/")]], "Unsupported type: URL (found in field a)"),
       (["a": ["b": UInt64.max]], "NSNumber (18446744073709551615) is too large (found in field a.b)"),
       (["a": NSNumber(value: UInt64.max)], "NSNumber (18446744073709551615) is too large (found in field a)"),
       (["a": ["b": ObjectIdentifier(Firestore.self)]], "Unsupported type: ObjectIdentifier (found in field a.b)"),
       (["a": URL(fileURLWithPath: "/")], "Unsupported type: URL (found in field a)"),
       (["": 1], "Invalid data. Document fields must not be empty (found in field ``)"),
       (["a": ["": 1]], "Invalid data. Document fields must not be empty (found in field a.``)"),
-      (["a": [["": 1]]], "Invalid data. Document fields must not be empty"),
+      (["a": [["": 1]]], "Invalid data. Document fields must not be empty (found in field a)"),
       (["__a__": 1], "Invalid data. Document fields cannot begin and end with \"__\" (found in field __a__)"),
       (["a": ["__": 1]], "Invalid data. Document fields cannot begin and end with \"__\" (found in field a.__)"),
-      (["a": [["__b__": 1]]], "Invalid data. Document fields cannot begin and end with \"__\""),
+      (
+        ["a": [["__b__": 1]]],
+        "Invalid data. Document fields cannot begin and end with \"__\" (found in field a)"
+      ),
       (
         ["a": FieldValue.delete()],
         "FieldValue.delete() can only be used with updateData() and setData() with merge:true (found in field a)"
       ),
-      (["a": [FieldValue.serverTimestamp()]], "FieldValue.serverTimestamp() is not currently supported inside arrays"),
-      (["a": [["b": FieldValue.delete()]]], "FieldValue.delete() is not currently supported inside arrays"),
+      (
+        ["a": [FieldValue.serverTimestamp()]],
+        "FieldValue.serverTimestamp() is not currently supported inside arrays (found in field a)"
+      ),
+      (
+        ["a": [["b": FieldValue.delete()]]],
+        "FieldValue.delete() is not currently supported inside arrays (found in field a)"
+      ),
       (
         ["a": Date(timeIntervalSince1970: 1e12)],
         "Date out of range for a timestamp: 1000000000000.0 s since 1970 (years 1 to 9999 are valid)."

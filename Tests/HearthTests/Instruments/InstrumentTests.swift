@@ -18,8 +18,8 @@ struct InstrumentTests {
   private let database = [("database", "demo-hearth/(default)")]
 
   /// A client that reports to this test, as one does whose program has bootstrapped both.
-  private func client(host: String = "127.0.0.1:1") throws -> Firestore {
-    let db = try TestFirestore(host: host).firestore
+  private func client(host: String = "127.0.0.1:1", conflictRules: [Hearth.ConflictRule] = []) throws -> Firestore {
+    let db = try TestFirestore(host: host, conflictRules: conflictRules).firestore
     let settings = db.state.withLock { $0.settings }
     var configuration = try db.configuration(settings, environment: [:])
     configuration.instruments = ClientInstruments(
@@ -74,6 +74,25 @@ struct InstrumentTests {
       // The caller hears of the failure within the step, whose time is known when it has ended.
       try await waitUntil { try !durations("hearth.work.step.duration", [("work", "bundle")]).isEmpty }
       try await db.terminate()
+    }
+  }
+
+  @Test("conflicts are counted by what was kept")
+  func conflicts() async throws {
+    try await EndToEndTests().withServer { host in
+      let db = try client(host: host, conflictRules: [.collection("cities", .mergeFields)])
+      let other = try TestFirestore(host: host).firestore
+      let city = db.document("cities/SF")
+      try await city.setData(["n": 1])
+      try await db.disableNetwork()
+      city.updateData(["n": 2], completion: nil)
+      try await other.document("cities/SF").updateData(["n": 3])
+      try await db.enableNetwork()
+      try await db.waitForPendingWrites()
+      #expect(total("hearth.conflicts.resolved", [("kept", "merged")]) == 1)
+      #expect(total("hearth.conflicts.resolved", [("kept", "remote")]) == 0)
+      try await db.terminate()
+      try await other.terminate()
     }
   }
 

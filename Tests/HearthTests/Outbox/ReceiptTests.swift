@@ -91,6 +91,28 @@ struct ReceiptTests {
     }
   }
 
+  @Test("a waiting write shows what the backend will compute, with the operands")
+  func computations() async throws {
+    let db = try await TestFirestore.offline()
+    let city = db.document("cities/SF")
+    city.updateData(
+      [
+        "n": FieldValue.increment(Int64(3)), "share": FieldValue.increment(-0.5),
+        "map.tags": FieldValue.arrayUnion(["a", 2]),
+        "old": FieldValue.arrayRemove([["k": 1]]), "seen": FieldValue.serverTimestamp(), "name": "San Francisco",
+      ], completion: nil)
+    let operation = try await db.outbox.writes().first?.operations.first
+    #expect(
+      operation?.computations == [
+        "n": .increment(3), "share": .increment(-0.5), "map.tags": .arrayUnion(["a", 2]),
+        "old": .arrayRemove([["k": 1]]), "seen": .serverTimestamp,
+      ])
+    #expect(operation?.data?.keys.sorted() == ["name"])
+    city.delete(completion: nil)
+    #expect(try await db.outbox.writes().last?.operations.first?.computations == [:])
+    try await db.terminate()
+  }
+
   @Test("a refused write ends its receipt, stays in the list over a restart, and can be handed in again")
   func rejected() async throws {
     let folder = try TemporaryFolder()

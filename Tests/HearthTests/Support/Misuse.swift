@@ -8,14 +8,14 @@ import Synchronization
 /// The thread of a call that breaks a rule is parked for good, because nothing may return from where the process would have
 /// stopped. It holds no lock, and it ends with the process.
 enum Misuse {
-  private static let observers = Mutex<[ObjectIdentifier: @Sendable (String) -> Void]>([:])
+  private static let observers = Mutex<[ObjectIdentifier: @Sendable (ProgrammingError) -> Void]>([:])
 
   private static let installed: Void = programmingErrorHandler.withLock {
     $0 = { error in
       guard let observer = observers.withLock({ $0.removeValue(forKey: ObjectIdentifier(Thread.current)) }) else {
         fatalError(error.message)
       }
-      observer(error.message)
+      observer(error)
       let never = DispatchSemaphore(value: 0)
       while true { never.wait() }
     }
@@ -23,6 +23,11 @@ enum Misuse {
 
   /// The message with which a call would have stopped the process, or nil if it returned.
   static func message(_ call: @escaping @Sendable () -> Void) async -> String? {
+    await error(call)?.message
+  }
+
+  /// As ``message(_:)``, with the name of the call.
+  static func error(_ call: @escaping @Sendable () -> Void) async -> ProgrammingError? {
     _ = installed
     return await withCheckedContinuation { continuation in
       let thread = Thread {

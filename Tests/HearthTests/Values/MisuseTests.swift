@@ -29,6 +29,28 @@ struct MisuseTests {
     try await db.terminate()
   }
 
+  @Test("the message names the call, also where a function of the library makes the check")
+  func calls() async throws {
+    let table: [(String, Call)] = [
+      ("collection(_:)", { _ = $0.collection("") }),
+      ("document(_:)", { _ = $0.collection("a").document("") }),
+      ("setData(_:completion:)", { $0.document("a/b").setData(["a": [[1]]], completion: nil) }),
+      ("setData(_:forDocument:)", { $0.batch().setData(["a": [[1]]], forDocument: $0.document("a/b")) }),
+      ("updateData(_:forDocument:)", { $0.batch().updateData(["": 1], forDocument: $0.document("a/b")) }),
+      ("setData(_:)", { _ = $0.document("a/b").withReceipt.setData(["a": [[1]]]) }),
+      ("limit(to:)", { _ = $0.collection("a").limit(to: 0) }),
+      ("whereField(_:isEqualTo:)", { _ in _ = Filter.whereField("", isEqualTo: 1) }),
+      ("getDocuments(source:completion:)", { $0.collection("a").limit(toLast: 1).getDocuments { _, _ in } }),
+      ("init(seconds:nanoseconds:)", { _ in _ = Hearth.Timestamp(seconds: 0, nanoseconds: -1) }),
+    ]
+    let db = try await TestFirestore.offline()
+    for (function, call) in table {
+      let broken = await Misuse.error { call(db) }
+      #expect(broken?.call?.function == function)
+    }
+    try await db.terminate()
+  }
+
   @Test("paths and names")
   func paths() async throws {
     let even = "Invalid collection reference. Collection references must have an odd number of segments, but "
@@ -113,10 +135,13 @@ struct MisuseTests {
   func values() async throws {
     let reserved = "Invalid data. Document fields cannot begin and end with \"__\" (found in field __a__)"
     let table: [(String, @Sendable () -> [String: Any])] = [
-      ("Nested arrays are not supported", { ["a": [[1]]] }),
-      ("Nested arrays are not supported", { ["a": FieldValue.arrayUnion([1, ["nested"]])] }),
-      ("Unsupported type: ObjectIdentifier", { ["a": [1, ObjectIdentifier(Firestore.self)]] }),
-      ("Unsupported type: ObjectIdentifier", { ["a": FieldValue.arrayUnion([ObjectIdentifier(Firestore.self)])] }),
+      ("Nested arrays are not supported (found in field a)", { ["a": [[1]]] }),
+      ("Nested arrays are not supported (found in field a)", { ["a": FieldValue.arrayUnion([1, ["nested"]])] }),
+      ("Unsupported type: ObjectIdentifier (found in field a)", { ["a": [1, ObjectIdentifier(Firestore.self)]] }),
+      (
+        "Unsupported type: ObjectIdentifier (found in field a)",
+        { ["a": FieldValue.arrayUnion([ObjectIdentifier(Firestore.self)])] }
+      ),
       ("NSNumber (18446744073709551615) is too large (found in field a)", { ["a": UInt64.max] }),
       ("Unsupported type: ObjectIdentifier (found in field a.b)", { ["a": ["b": ObjectIdentifier(Firestore.self)]] }),
       (reserved, { ["__a__": 1] }),
@@ -126,7 +151,7 @@ struct MisuseTests {
         { ["a": ["__b__": 1]] }
       ),
       (
-        "FieldValue.serverTimestamp() is not currently supported inside arrays",
+        "FieldValue.serverTimestamp() is not currently supported inside arrays (found in field a)",
         { ["a": [FieldValue.serverTimestamp()]] }
       ),
       (
@@ -177,12 +202,15 @@ struct MisuseTests {
         { $0.document("a/b").setData(["a": 1], mergeFields: ["q"]) }
       ),
       Rule(
-        "FieldValue.serverTimestamp() can only be used with updateData() and setData()",
+        "FieldValue.serverTimestamp() can only be used with updateData() and setData() (found in field a)",
         { $0.document("a/b").updateData(["a": FieldValue.arrayUnion([FieldValue.serverTimestamp()])]) }
       ),
-      Rule("Nested arrays are not supported", { $0.document("a/b").updateData(["a": FieldValue.arrayRemove([[1]])]) }),
       Rule(
-        "FieldValue.arrayRemove() is not currently supported inside arrays",
+        "Nested arrays are not supported (found in field a)",
+        { $0.document("a/b").updateData(["a": FieldValue.arrayRemove([[1]])]) }
+      ),
+      Rule(
+        "FieldValue.arrayRemove() is not currently supported inside arrays (found in field a)",
         { $0.document("a/b").setData(["a": [FieldValue.arrayRemove([[1]])]]) }
       ),
       Rule(
@@ -249,7 +277,7 @@ struct MisuseTests {
     try await expect([
       Rule(database + " (found in field r)", { $0.document("a/b").setData(["r": foreign]) }),
       Rule(database + " (found in field m.r)", { $0.document("a/b").setData(["m": ["r": foreign]], merge: true) }),
-      Rule(database, { $0.document("a/b").setData(["l": [foreign]]) }),
+      Rule(database + " (found in field l)", { $0.document("a/b").setData(["l": [foreign]]) }),
       Rule(
         database + " (found in field r)",
         { $0.document("a/b").updateData(["r": FieldValue.arrayUnion([foreign])]) }

@@ -166,7 +166,7 @@ struct ObjectSemanticsTests {
     db.document("a/b").setData(["n": 1], completion: nil)
     let snapshot = try await db.collection("a").getDocuments(source: .cache)
     let table: [(NSObject, String)] = [
-      (Timestamp(seconds: 1, nanoseconds: 5), "<Timestamp: seconds=1 nanoseconds=5>"),
+      (Timestamp(seconds: 1, nanoseconds: 5), "1970-01-01T00:00:01.000000005Z"),
       (GeoPoint(latitude: 1, longitude: -2), "<GeoPoint: (1.0, -2.0)>"), (VectorValue([1]), "<VectorValue: [1.0]>"),
       (FieldPath(["a.b", "c"]), "`a.b`.c"), (FieldValue.increment(1), "FieldValue.increment()"),
       (db.document("a/b"), "<DocumentReference: a/b>"), (AggregateField.average("n"), "avg(n)"),

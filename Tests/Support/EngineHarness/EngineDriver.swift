@@ -143,6 +143,7 @@ package final class EngineDriver {
     case .cancelQuestion(let id):
       delegate.cancelled(id)
       questions.removeAll { $0.id == id }
+    case .conflictsResolved(let reports): delegate.resolved(reports)
     case .raiseSnapshot(let id, let snapshot): delegate.raised(snapshot, for: id)
     case .raiseError(let id, let error): delegate.ended(id, error)
     case .snapshotsInSync(let id): delegate.isInSync(id)

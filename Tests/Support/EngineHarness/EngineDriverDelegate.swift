@@ -74,6 +74,7 @@ package protocol EngineDriverDelegate: AnyObject {
   func asked(_ id: ConflictID, _ conflict: DocumentConflict)
   /// The engine takes a question back; it is still among the open ones.
   func cancelled(_ id: ConflictID)
+  func resolved(_ conflicts: [ConflictReport])
 
   // Other clients of the cache
 
@@ -139,6 +140,7 @@ extension EngineDriverDelegate {
 
   package func asked(_ id: ConflictID, _ conflict: DocumentConflict) {}
   package func cancelled(_ id: ConflictID) {}
+  package func resolved(_ conflicts: [ConflictReport]) {}
 
   package func wakeOthers() {}
   package func closeCache() {}
