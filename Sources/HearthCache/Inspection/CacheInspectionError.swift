@@ -41,7 +41,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
     case .noPermission(let path, let reason):
       "\"\(path)\" cannot be used (\(reason)). Run this as the user that the app runs as."
     case .notACache(let path, let reason):
-      "\"\(path)\" is not a cache of Hearth: \(reason). Give another folder, or move the file away."
+      "\"\(path)\" is not a cache of Hearth: \(Self.withoutAdvice(reason)). Give another folder, or move the file away."
     case .unfinished(let path):
       "\"\(path)\" is a new cache without tables: its client has not started completely. Start the client, or delete the file."
     case .otherRelease(let path, let component, let found, let known) where found > known:
@@ -51,10 +51,10 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
       "\"\(path)\" was written by an older release: its \"\(component)\" tables have version \(found), and this release reads version "
         + "\(known). Start a client of this release with the cache once, which migrates it, or use the `hearth` of that release."
     case .damaged(let path, let reason):
-      "\"\(path)\" is damaged: \(reason). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
+      "\"\(path)\" is damaged: \(Self.withoutStop(reason)). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
         + "aside and saves its pending writes."
     case .busy(let path, let reason):
-      "\"\(path)\" could not be read at rest: \(reason). Try again."
+      "\"\(path)\" could not be read at rest: \(Self.withoutStop(reason)). Try again."
     case .inUse(let folder):
       "The cache in \"\(folder)\" is in use by another process. Stop that process, then try again."
     case .pendingWrites(let folder, let count):
@@ -67,7 +67,20 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
         + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text
     case .io(let path, let reason):
-      "\"\(path)\" cannot be read or written: \(reason). Check the disk."
+      "\"\(path)\" cannot be read or written: \(Self.withoutStop(reason)). Check the disk."
     }
+  }
+
+  /// The first sentence of a reason, whose advice is for programs that open the file.
+  private static func withoutAdvice(_ reason: String) -> String {
+    var sentence = reason
+    if let end = reason.firstRange(of: "). ") {
+      sentence = reason[..<end.lowerBound] + ")"
+    }
+    return withoutStop(sentence)
+  }
+
+  private static func withoutStop(_ reason: String) -> String {
+    reason.hasSuffix(".") ? String(reason.dropLast()) : reason
   }
 }

@@ -129,26 +129,6 @@ extension EncodedFields {
   }
 }
 
-extension Document {
-  /// - Parameter keepsTypes: True for the JSON of protocol buffers, in which every value names its type.
-  /// - Throws: `WireFormatError` if the fields are damaged.
-  package func json(keepsTypes: Bool) throws -> JSONText {
-    var members: [(name: String, value: JSONText)] = [("path", .string(key.canonicalString))]
-    if version > .none { members.append(("updateTime", .string(version.timestamp.rfc3339))) }
-    if createTime > .none { members.append(("createTime", .string(createTime.timestamp.rfc3339))) }
-    if hasLocalMutations { members.append(("hasPendingWrites", true)) }
-    switch kind {
-    case .found:
-      let values = try fields.decoded()
-      members.append(("fields", keepsTypes ? values.typedJSON : values.plainJSON))
-    case .missing: members.append(("exists", false))
-    case .foundWithUnknownContents: members.append(("isContentKnown", false))
-    case .unknown: members.append(("isCached", false))
-    }
-    return .object(members)
-  }
-}
-
 extension IndexListing {
   package var json: JSONText {
     .object([

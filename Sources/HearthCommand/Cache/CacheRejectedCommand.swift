@@ -1,5 +1,6 @@
 import ArgumentParser
 import HearthCache
+import HearthData
 import HearthModel
 
 struct CacheRejectedCommand: ParsableCommand {
@@ -27,20 +28,20 @@ struct CacheRejectedCommand: ParsableCommand {
         for entry in entries { Terminal.write(entry.json.compact) }
         return
       }
-      var table = TextTable("BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR", right: [0])
+      var table = TableLayout(["BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR"], right: [0])
       for entry in entries { Self.add(entry, to: &table) }
-      table.print()
+      try options.format.tables.show(table, counting: "write")
     }
   }
 
-  private static func add(_ entry: RejectedEntry, to table: inout TextTable) {
+  private static func add(_ entry: RejectedEntry, to table: inout TableLayout) {
     let (number, user) = ("\(entry.batchID)", entry.owner.inWords)
     let (time, error) = (entry.rejectedAt?.rfc3339 ?? "", entry.error?.description ?? "unknown")
     switch entry.contents {
-    case .unreadable(let reason): table.add(number, user, time, "unreadable", reason, error)
+    case .unreadable(let reason): table.add([number, user, time, "unreadable", reason, error])
     case .batch(let batch):
       for mutation in batch.mutations {
-        table.add(number, user, time, mutation.operationName, mutation.key.canonicalString, error)
+        table.add([number, user, time, mutation.operationName, mutation.key.canonicalString, error])
       }
     }
   }
