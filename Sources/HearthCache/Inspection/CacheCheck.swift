@@ -84,7 +84,7 @@ package enum CacheCheck {
     }
     if let reason = files.markedDamage { report.problems.append("A client has found damage: \(reason)") }
     if let log { report.problems.append(log.reason) }
-    report.problems = Array(report.problems.prefix(problemLimit))
+    report.problems = report.problems.prefix(problemLimit).map(CacheInspectionError.withoutAdvice)
     progress(.outbox, 0, nil)
     try addOutbox(of: files, databaseID, to: &report)
     // SQLite reads nothing of what lies behind the damage.

@@ -51,10 +51,10 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
       "\"\(path)\" was written by an older release: its \"\(component)\" tables have version \(found), and this release reads version "
         + "\(known). Start a client of this release with the cache once, which migrates it, or use the `hearth` of that release."
     case .damaged(let path, let reason):
-      "\"\(path)\" is damaged: \(Self.withoutStop(reason)). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
+      "\"\(path)\" is damaged: \(Self.withoutAdvice(reason)). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
         + "aside and saves its pending writes."
     case .busy(let path, let reason):
-      "\"\(path)\" could not be read at rest: \(Self.withoutStop(reason)). Try again."
+      "\"\(path)\" could not be read at rest: \(Self.withoutAdvice(reason)). Try again."
     case .inUse(let folder):
       "The cache in \"\(folder)\" is in use by another process. Stop that process, then try again."
     case .pendingWrites(let folder, let count):
@@ -67,20 +67,23 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
         + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text
     case .io(let path, let reason):
-      "\"\(path)\" cannot be read or written: \(Self.withoutStop(reason)). Check the disk."
+      "\"\(path)\" cannot be read or written: \(Self.withoutAdvice(reason)). Check the disk."
     }
   }
 
-  /// The first sentence of a reason, whose advice is for programs that open the file.
-  private static func withoutAdvice(_ reason: String) -> String {
+  /// The beginnings of the advice that errors of the store end with. It is for the programs that own the file.
+  private static let advice = [
+    "Another process or connection", "Free some disk space", "Check the ", "Check that ", "Restore it",
+    "Move the file away",
+    "Use the newer release", "Choose another folder",
+  ]
+
+  /// The reason without advice, and without the full stop at its end.
+  static func withoutAdvice(_ reason: String) -> String {
     var sentence = reason
-    if let end = reason.firstRange(of: "). ") {
-      sentence = reason[..<end.lowerBound] + ")"
+    for beginning in advice {
+      if let end = sentence.firstRange(of: ". " + beginning) { sentence = String(sentence[..<end.lowerBound]) }
     }
-    return withoutStop(sentence)
-  }
-
-  private static func withoutStop(_ reason: String) -> String {
-    reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+    return sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
   }
 }

@@ -58,7 +58,8 @@ extension OutboxOwner {
 }
 
 extension OutboxEntry {
-  package var json: JSONText {
+  /// - Parameter value: gives the JSON of a value.
+  package func json(_ value: (Value) -> JSONText) -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("batch", .integer(batchID)), ("user", owner.map(\.userIDJSON) ?? .null), ("owner", .string(owner.inWords)),
       ("bytes", .integer(byteCount)),
@@ -68,7 +69,7 @@ extension OutboxEntry {
     case .unreadable(let reason): members.append(("unreadable", .string(reason)))
     case .batch(let batch):
       members.append(("writtenAt", .string(batch.localWriteTime.rfc3339)))
-      members.append(("writes", .array(batch.mutations.map(\.json))))
+      members.append(("writes", .array(batch.mutations.map { $0.json(value) })))
     }
     return .object(members)
   }
@@ -85,18 +86,19 @@ extension Mutation {
     }
   }
 
-  package var json: JSONText {
+  /// - Parameter value: gives the JSON of a value.
+  func json(_ value: (Value) -> JSONText) -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("document", .string(key.canonicalString)), ("operation", .string(operationName)),
     ]
     switch operation {
-    case .set(let fields): members.append(("fields", fields.plainJSON))
+    case .set(let fields): members.append(("fields", fields.json(value)))
     case .patch(let fields, let mask):
-      members.append(("fields", fields.plainJSON))
+      members.append(("fields", fields.json(value)))
       members.append(("changedFields", .array(mask.paths.map { .string($0.canonicalString) })))
     case .delete, .verify: break
     }
-    if !transforms.isEmpty { members.append(("transforms", .array(transforms.map(\.json)))) }
+    if !transforms.isEmpty { members.append(("transforms", .array(transforms.map { $0.json(value) }))) }
     switch precondition {
     case .none: break
     case .exists(let exists): members.append(("onlyIf", .object([("exists", .bool(exists))])))
@@ -108,24 +110,24 @@ extension Mutation {
 }
 
 extension FieldTransform {
-  fileprivate var json: JSONText {
+  fileprivate func json(_ json: (Value) -> JSONText) -> JSONText {
     let (name, operand): (String, JSONText) =
       switch operation {
       case .serverTimestamp: ("serverTimestamp", true)
-      case .increment(let value): ("increment", value.plainJSON)
-      case .arrayUnion(let elements): ("arrayUnion", .array(elements.map(\.plainJSON)))
-      case .arrayRemove(let elements): ("arrayRemove", .array(elements.map(\.plainJSON)))
-      case .minimum(let value): ("minimum", value.plainJSON)
-      case .maximum(let value): ("maximum", value.plainJSON)
+      case .increment(let value): ("increment", json(value))
+      case .arrayUnion(let elements): ("arrayUnion", .array(elements.map(json)))
+      case .arrayRemove(let elements): ("arrayRemove", .array(elements.map(json)))
+      case .minimum(let value): ("minimum", json(value))
+      case .maximum(let value): ("maximum", json(value))
       }
     return .object([("field", .string(path.canonicalString)), (name, operand)])
   }
 }
 
 extension EncodedFields {
-  /// The fields as JSON for a reader; a text that says so if the bytes are damaged.
-  fileprivate var plainJSON: JSONText {
-    do { return try decoded().plainJSON } catch { return .string("unreadable: \(error)") }
+  /// The fields as JSON; a text that says so if the bytes are damaged.
+  fileprivate func json(_ value: (Value) -> JSONText) -> JSONText {
+    do { return value(.map(try decoded())) } catch { return .string("unreadable: \(error)") }
   }
 }
 

@@ -27,7 +27,9 @@ struct CacheListCommand: ParsableCommand {
       if format.isJSON {
         for cache in caches { Terminal.write(Self.json(cache).compact) }
       } else {
-        try format.tables.show(Self.table(caches), counting: "cache")
+        var lines = caches.flatMap(Self.lines)
+        lines.append(Terminal.styled(ProgressText.count(caches.count, "cache"), .dim))
+        try format.tables.show(lines)
       }
       if caches.isEmpty { Terminal.writeError("hearth cache: There are no caches below \"\(Terminal.safe(folder))\".") }
     }
@@ -52,19 +54,17 @@ struct CacheListCommand: ParsableCommand {
     return .object(members)
   }
 
-  private static func table(_ folders: [String]) -> TableLayout {
-    var table = TableLayout(["PROJECT", "DATABASE", "SIZE", "PENDING", "REFUSED", "FOLDER"], right: [2, 3, 4])
-    for folder in folders {
-      switch overview(folder) {
-      case .failure: table.add(["unreadable", "", "", "", "", folder])
-      case .success(let cache):
-        table.add([
-          cache.databaseID?.projectID ?? "unknown", cache.databaseID?.database ?? "", Terminal.size(cache.fileBytes),
-          "\(cache.pendingBatchCount)", "\(cache.rejectedBatchCount)", folder,
-        ])
-      }
+  /// The path, which is not cut so that it can be copied, and what is in the cache.
+  private static func lines(_ folder: String) -> [String] {
+    let path = Terminal.styled(Terminal.safe(ShellWord.quoted(folder)), .bold)
+    switch overview(folder) {
+    case .failure(let error): return [path, CellWidth.cut("  " + Terminal.safe("\(error)"), to: Terminal.width)]
+    case .success(let cache):
+      let name = cache.databaseID.map { "project \($0.projectID), database \($0.database)" } ?? "unknown project"
+      let refused = cache.rejectedBatchCount > 0 ? ", \(cache.rejectedBatchCount) refused" : ""
+      let text = "\(name): \(Terminal.size(cache.fileBytes)), \(cache.pendingBatchCount) pending\(refused)"
+      return [path, CellWidth.cut("  " + Terminal.safe(text), to: Terminal.width)]
     }
-    return table
   }
 }
 

@@ -83,7 +83,11 @@ struct CacheOutboxCommand: ParsableCommand {
       try CacheInspection.read(folder: options.folder) { cache in
         (lines, table) = ([], Self.emptyTable)
         try cache.forEachPendingBatch(of: wanted) { entry in
-          if options.isJSON { lines.append(entry.json.compact) } else { Self.add(entry, to: &table) }
+          if options.isJSON {
+            lines.append(entry.json { $0.dataJSON(in: cache.nameForValues) }.compact)
+          } else {
+            Self.add(entry, to: &table)
+          }
           return true
         }
       }

@@ -16,16 +16,16 @@ struct CacheRejectedCommand: ParsableCommand {
   func run() throws {
     try options.run {
       let wanted = owner.owner.map(\.name)
-      let entries = try CacheInspection.read(folder: options.folder) { cache in
+      let (entries, database) = try CacheInspection.read(folder: options.folder) { cache in
         var entries: [RejectedEntry] = []
         try cache.forEachRejectedBatch(of: wanted) {
           entries.append($0)
           return true
         }
-        return entries
+        return (entries, cache.nameForValues)
       }
       guard !options.isJSON else {
-        for entry in entries { Terminal.write(entry.json.compact) }
+        for entry in entries { Terminal.write(entry.json { $0.dataJSON(in: database) }.compact) }
         return
       }
       var table = TableLayout(["BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR"], right: [0])

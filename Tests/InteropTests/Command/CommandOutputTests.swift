@@ -205,6 +205,22 @@ struct CommandOutputTests {
     }
   }
 
+  @Test("the progress of an import fits a terminal of 80 columns, and is gone at the end")
+  func progress() async throws {
+    try await withServer { place in
+      let file = NSTemporaryDirectory() + "hearth-progress-\(UUID().uuidString).jsonl"
+      try (0..<20_000).map { "{\"path\":\"collection/\($0)\",\"fields\":{\"n\":\($0)}}\n" }.joined().write(
+        toFile: file, atomically: true, encoding: .utf8)
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      let output = try await place.terminal(["import", file, "--parallel", "1"])
+      #expect(output.status == 0, "\(output.text)")
+      let shown = output.text.components(separatedBy: "\r\u{1B}[K").filter { !$0.isEmpty }
+      #expect(shown.count > 1 && shown.allSatisfy { $0.count <= 80 }, "\(shown)")
+      #expect(
+        shown.first?.hasPrefix("Importing  ") == true && shown.last?.hasPrefix("Imported 20,000 documents") == true)
+    }
+  }
+
   @Test("a backend without TLS is called that, without places of a build machine, and a closed port is a closed port")
   func transport() async throws {
     try await withServer { place in
