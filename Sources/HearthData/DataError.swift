@@ -40,9 +40,15 @@ extension DataError {
       )
       return
     }
+    guard !error.message.contains("CERTIFICATE_VERIFY_FAILED") else {
+      self.init("\(what): the certificate of \(place) is not trusted on this machine, or is that of another host.")
+      return
+    }
     let hint =
       switch error.code {
       case .unavailable where error.message.contains("does not use TLS"): " Leave out --tls."
+      case .unavailable where error.message.contains("HTTP/2 connection preface"):
+        " Is a Firestore backend there? If it uses TLS, add --tls."
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
       case .unauthenticated, .permissionDenied:

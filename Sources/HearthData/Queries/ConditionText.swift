@@ -20,20 +20,17 @@ struct ConditionText {
   static let operatorNames = "==, !=, <, <=, >, >=, array-contains, array-contains-any, in and not-in"
 
   /// The operators of other languages and the slips of fingers, and what they most likely mean.
-  private static let otherNames = [
-    "<>": "!=", "=>": ">=", "=<": "<=", "===": "==", "!==": "!=", "=!": "!=", "=!=": "!=", "!": "!=", "==<": "<=",
-    "==>": ">=", "<==": "<=", ">==": ">=", "<<": "<", ">>": ">", "><": "!=", "~=": "==", "=~": "==", "~": "==",
-    "~~": "==",
-    "!~": "!=", ":": "==", ":=": "==", "=:": "==", "≠": "!=", "≤": "<=", "≥": ">=", "<=>": "==", "!<": ">=", "!>": "<=",
-    "!!=": "!=", "!=!": "!=", "====": "==", "!===": "!=", "is": "==", "equals": "==", "equal": "==", "eq": "==",
-    "ne": "!=",
-    "neq": "!=", "lt": "<", "le": "<=", "lte": "<=", "gt": ">", "ge": ">=", "gte": ">=", "like": "==",
-    "contains": "array-contains",
-    "has": "array-contains", "contains-any": "array-contains-any", "arraycontains": "array-contains",
-    "arraycontainsany": "array-contains-any", "containsany": "array-contains-any", "any": "array-contains-any",
-    "one-of": "in",
-    "notin": "not-in", "nin": "not-in",
-  ]
+  private static let otherNames: [String: String] = {
+    let spellings = [
+      "==": "=== ==== ~ ~~ ~= =~ : := =: <=> is equals equal eq like",
+      "!=": "<> >< ! =! !== =!= !!= !=! !=== !~ ≠ ne neq",
+      "<": "<< lt", "<=": "=< ==< <== !> ≤ le lte", ">": ">> gt", ">=": "=> ==> >== !< ≥ ge gte",
+      "array-contains": "contains has arraycontains", "in": "one-of",
+      "array-contains-any": "contains-any any containsany arraycontainsany", "not-in": "notin nin",
+    ]
+    let pairs = spellings.flatMap { name, others in others.split(separator: " ").map { (String($0), name) } }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }()
 
   private static let symbolCharacters: Set<Character> = ["=", "!", "<", ">", "~", "≠", "≤", "≥", "&", "|", ":"]
 
@@ -51,7 +48,7 @@ struct ConditionText {
     let name = Self.operatorName(at: rest)
     guard !name.isEmpty else {
       throw .argument(
-        "\(place): an operator is missing after \(field). Write such as 'population >= 1000000'; the operators are \(Self.operatorNames)."
+        "\(place): an operator is missing after \(field), as in 'population >= 1000000'. The operators are \(Self.operatorNames)."
       )
     }
     let operand = Words.trimmed(rest[name.endIndex...])

@@ -221,6 +221,39 @@ struct CommandOutputTests {
     }
   }
 
+  @Test(
+    "a backend with TLS is asked for --tls, and one with an unknown certificate is called that",
+    .enabled(if: Programs.find("openssl") != nil, "openssl is not installed"))
+  func secureBackend() async throws {
+    let openssl = try #require(Programs.find("openssl"))
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-tls-" + UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (key, certificate) = (folder.path + "/key.pem", folder.path + "/certificate.pem")
+    let made = try await Programs.runInBackground(
+      openssl,
+      ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=localhost"])
+    #expect(made.status == 0, "\(made.text)")
+    let port = try Programs.freePort()
+    let server = try LineProcess(
+      openssl,
+      ["s_server", "-accept", "\(port)", "-key", key, "-cert", certificate, "-alpn", "h2", "-quiet"], takesInput: true)
+    defer { server.killAtOnce() }
+    func get(_ arguments: String...) async throws -> String {
+      let output = try await Programs.runInBackground(
+        Programs.product("hearth"), ["data", "get", "a/b", "--host", "127.0.0.1:\(port)"] + arguments)
+      #expect(output.status == 1)
+      return output.text
+    }
+    // It takes a while to listen.
+    try await waitUntil { try await !get().contains("nothing listens") }
+    let plain = try await get()
+    #expect(plain.contains("If it uses TLS, add --tls."), "\(plain)")
+    let secure = try await get("--tls")
+    #expect(
+      secure.contains("the certificate of 127.0.0.1:\(port) is not trusted") && !secure.contains(".cc:"), "\(secure)")
+  }
+
   @Test("a backend without TLS is called that, without places of a build machine, and a closed port is a closed port")
   func transport() async throws {
     try await withServer { place in
