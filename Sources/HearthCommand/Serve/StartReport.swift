@@ -45,7 +45,7 @@ struct StartReport {
       "  projects  \(projects)",
       "  address   \(clientAddress) for gRPC, http://\(clientAddress)/v1/ for REST",
       "  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)",
-      "Let the programs of a shell use it, and look what is there:",
+      "To use it from a shell:",
       "  export FIRESTORE_EMULATOR_HOST=\(clientAddress)",
       "  hearth data databases",
     ]

@@ -40,7 +40,7 @@ enum OperandText {
       let inner = text.drop(while: quotationMarks.contains)
       let bare = String(inner.reversed().drop(while: quotationMarks.contains).reversed())
       throw .argument(
-        "\(place): a text stands in \" or in no quotation marks. Write \(form(json(bare))) or \(form(bare)). If quotation marks are part of "
+        "\(place): a text stands in double quotation marks or in none. Write \(form(json(bare))) or \(form(bare)). If quotation marks are part of "
           + "it, write \(form(json(text))).")
     }
     if let first = text.first, "=!<>~&|≠≤≥".contains(first) {

@@ -31,7 +31,7 @@ package enum FieldText {
       let bare = String(
         text.drop(while: quotationMarks.contains).reversed().drop(while: quotationMarks.contains).reversed())
       throw .argument(
-        "\(place): the name of a field stands in no quotation marks. Write \(bare), or `\(bare)` if it is not plain.")
+        "\(place): names of fields have no quotation marks. Write \(bare), or `\(bare)` if it is not plain.")
     }
     if let character = text.first(where: foreign.contains) {
       throw .argument(
