@@ -5,13 +5,28 @@ package struct DataError: Error, Sendable, CustomStringConvertible {
   package var description: String
   /// True if whoever read standard output has gone, such as `head`: nobody wants to hear of it.
   package var isBrokenPipe = false
+  /// True if the words of the command line are wrong, so that the same command cannot succeed.
+  package private(set) var isWrongArgument = false
 
+  /// True if the description says how much of long work was done.
+  package var saysProgress = false
+
+  /// - Parameter description: A sentence or more. One that ends with the sentence of another error has one full stop all the same.
   package init(_ description: String) {
+    var description = description
+    while description.hasSuffix(".."), !description.hasSuffix("...") { description.removeLast() }
     self.description = description
   }
 }
 
 extension DataError {
+  /// A word of the command line that is not understood.
+  package static func argument(_ description: String) -> DataError {
+    var error = DataError(description)
+    error.isWrongArgument = true
+    return error
+  }
+
   /// A file that the system does not let us use.
   static func file(_ path: String, _ fault: String) -> DataError {
     DataError("\"\(path)\" \(fault)")
@@ -19,8 +34,21 @@ extension DataError {
 
   /// The failure of a call, with a hint for the usual reasons.
   package init(_ error: StatusError, doing what: String, at place: String) {
+    guard !error.message.contains("Connection refused") else {
+      self.init(
+        "\(what): nothing listens at \(place). Is the backend running there? Start one with `hearth serve`, or name another with --host."
+      )
+      return
+    }
+    guard !error.message.contains("CERTIFICATE_VERIFY_FAILED") else {
+      self.init("\(what): the certificate of \(place) is not trusted on this machine, or is that of another host.")
+      return
+    }
     let hint =
       switch error.code {
+      case .unavailable where error.message.contains("does not use TLS"): " Leave out --tls."
+      case .unavailable where error.message.contains("HTTP/2 connection preface"):
+        " Is a Firestore backend there? If it uses TLS, add --tls."
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
       case .unauthenticated, .permissionDenied:

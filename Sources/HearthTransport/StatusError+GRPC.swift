@@ -68,6 +68,15 @@ extension StatusError {
         next = nil
       }
     }
-    return messages.joined(separator: " ")
+    return messages.map(inWords).joined(separator: " ")
+  }
+
+  /// The message of a library without the places in its source, and in words where its reason is a wrong setting.
+  private static func inWords(_ message: String) -> String {
+    // BoringSSL reads the answer of a server without TLS as a record of an unknown version.
+    if ["WRONG_VERSION_NUMBER", "HTTP_REQUEST"].contains(where: message.contains) {
+      return "The backend there does not use TLS."
+    }
+    return message.replacing(#/ at /[^\s\])]+/#, with: "")
   }
 }

@@ -20,17 +20,20 @@ struct CommandLineTests {
       ("in in [1]", "in", .in, "[1]"), ("  a<=-1", "a", .lessThanOrEqual, "-1"),
     ])
   func conditions(text: String, field: String, op: FieldFilter.Operator, value: String) throws {
-    #expect(try ConditionText(parsing: text) == ConditionText(field: field, op: op, value: value))
+    let condition = try ConditionText(parsing: text)
+    #expect((condition.field, condition.op, condition.value) == (field, op, value))
   }
 
   @Test(
     "what is no condition is refused",
-    arguments: ["", "a", "a ~ 1", "== 1", "a ==", "a inn [1]", "`a == 1", "a in 5", "a in []", "a == [1", "a..b == 1"])
+    arguments: [
+      "", "a", "a ~ 1", "== 1", "a ==", "a inn [1]", "`a == 1", "a in 5", "a in []", "a == [1", "a..b == 1", "a == 'b'",
+    ])
   func refusedConditions(text: String) {
     var query = DataQuery(collection: "cities")
     query.conditions = [text]
     let error = #expect(throws: DataError.self) { try query.query(in: database) }
-    #expect(error?.description.isEmpty == false)
+    #expect(error?.isWrongArgument == true)
   }
 
   @Test("a query has the filters, orders, limits and positions of its words")
@@ -59,6 +62,37 @@ struct CommandLineTests {
     #expect(query.limit == 3)
     let position: [Value] = [.timestamp(Timestamp(seconds: 9, nanoseconds: 0)), "x", try reference("cities/NY")]
     #expect(query.startAt == Bound(position: position, isInclusive: false))
+  }
+
+  @Test("texts that only look odd are texts")
+  func oddTexts() throws {
+    for text in [
+      "5 o'clock", "http://a/?b=c&d=e", "a: b", "2026-03-01", "10.0.0.1", "Tom & Jerry", "rock 'n roll band", "x~y",
+    ] {
+      var query = DataQuery(collection: "cities")
+      query.conditions = ["a == \(text)"]
+      #expect(try query.query(in: database).filters == [.field(try FieldPath(["a"]), .equal, .string(text))])
+    }
+  }
+
+  @Test(
+    "an order is a field and a direction in any spelling",
+    arguments: [
+      ("n", OrderBy.Direction.ascending), ("n:desc", .descending), ("n desc", .descending), (" n : DESC ", .descending),
+      ("n ascending", .ascending), ("`n`:descending", .descending), ("n:asc", .ascending),
+    ])
+  func orders(text: String, direction: OrderBy.Direction) throws {
+    #expect(try OrderText.order(text) == OrderBy(path: try FieldPath(["n"]), direction: direction))
+  }
+
+  @Test("the nearest word is found for slips, and none for other words")
+  func nearest() {
+    let known = ["query", "count", "collections", "databases", "watch"]
+    #expect(NearestWord.of("qurey", in: known) == "query" && NearestWord.of("cuont", in: known) == "count")
+    #expect(
+      NearestWord.of("collection", in: known) == "collections" && NearestWord.of("data", in: known) == "databases")
+    #expect(NearestWord.of("frobnicate", in: known) == nil && NearestWord.of("x", in: known) == nil)
+    #expect(NearestWord.distance("ab", "ba") == 1 && NearestWord.distance("", "abc") == 3)
   }
 
   @Test("words that make no query are refused")
@@ -106,6 +140,42 @@ struct CommandLineTests {
       #expect(throws: DataError.self, "\(wrong)") { try choice { $0.host = wrong } }
     }
     #expect(throws: DataError.self) { try choice { ($0.token, $0.credentialsFile) = ("a", "b") } }
+  }
+
+  @Test("changes in place of values become transforms and removals, by the paths of their fields")
+  func changes() throws {
+    var write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))
+    write.mode = .merge
+    let json =
+      #"{"m": {"n": {"$increment": 1}, "k": 2}, "l": {"$arrayUnion": ["x"]}, "t": {"$serverTimestamp": true}, "g": {"$delete": true}, "max": {"$maximum": 1.5}, "r": {"$arrayRemove": [1]}}"#
+    let merge = try write.mutation(json: json, place: "--json", in: database)
+    guard case .patch(let fields, let mask) = merge.operation else {
+      Issue.record("\(merge)")
+      return
+    }
+    #expect(try fields.decoded() == ["m": ["k": 2]])
+    #expect(mask.paths.map(\.canonicalString).sorted() == ["g", "m.k"])
+    #expect(
+      merge.transforms == [
+        FieldTransform(path: try FieldPath(["m", "n"]), operation: .increment(1)),
+        FieldTransform(path: try FieldPath(["l"]), operation: .arrayUnion(["x"])),
+        FieldTransform(path: try FieldPath(["t"]), operation: .serverTimestamp),
+        FieldTransform(path: try FieldPath(["max"]), operation: .maximum(1.5)),
+        FieldTransform(path: try FieldPath(["r"]), operation: .arrayRemove([1])),
+      ])
+    write.mode = .update
+    let update = try write.mutation(
+      json: #"{"a.n": {"$increment": 1}, "b": {"$delete": true}, "c": 1}"#, place: "--json", in: database)
+    guard case .patch(_, let paths) = update.operation else {
+      Issue.record("\(update)")
+      return
+    }
+    #expect(paths.paths.map(\.canonicalString).sorted() == ["b", "c"])
+    #expect(update.transforms == [FieldTransform(path: try FieldPath(["a", "n"]), operation: .increment(1))])
+    write.mode = .replace
+    #expect(throws: DataError.self) {
+      try write.mutation(json: #"{"a": {"$delete": true}}"#, place: "--json", in: database)
+    }
   }
 
   @Test("set, merge and update write what they say")

@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// The cache holds the queue of unsent writes, so it is data, and nothing that the system may delete at any time: on Linux it belongs
 /// under `$XDG_DATA_HOME` (XDG Base Directory Specification), on Apple platforms under Application Support.
-enum CacheFolder {
+package enum CacheFolder {
   static func path(base: URL?, app: String, projectID: String, database: String, environment: [String: String])
     -> String
   {
@@ -12,7 +12,7 @@ enum CacheFolder {
     return [app, projectID, database].reduce(base) { $0.appendingPathComponent(escaped($1), isDirectory: true) }.path
   }
 
-  static func defaultBase(environment: [String: String]) -> URL {
+  package static func defaultBase(environment: [String: String]) -> URL {
     #if canImport(Darwin)
       let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       return (support ?? URL(fileURLWithPath: NSHomeDirectory())).appendingPathComponent("hearth", isDirectory: true)

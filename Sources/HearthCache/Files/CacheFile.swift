@@ -154,7 +154,7 @@ package enum CacheFile {
     }
   }
 
-  static let fileName = "cache.sqlite"
+  package static let fileName = "cache.sqlite"
 
   /// Opens the cache in a folder, which is made with its parents if it does not exist.
   ///

@@ -23,9 +23,23 @@ package struct CacheCheckReport: Equatable, Sendable {
 
   package var isSound: Bool { problems.isEmpty }
 
+  /// The result in a sentence or two, with what to do.
+  package var summary: String {
+    let documents = readableDocumentCount == 1 ? "1 document" : "\(readableDocumentCount) documents"
+    func batches(_ count: Int) -> String { count == 1 ? "1 batch" : "\(count) batches" }
+    let waiting = "\(batches(savedBatchCount)) of pending writes"
+    guard !isSound else { return "The cache is in order: \(documents), \(waiting)." }
+    let places = problems.count == 1 ? "one place" : "\(problems.count) places"
+    var lost = unreadableBatchCount > 0 ? "; \(unreadableBatchCount) more cannot be read and are kept aside" : ""
+    if !isOutboxComplete { lost += "; part of the outbox could not be looked through" }
+    return
+      "The cache is damaged, in \(places) or more; \(documents) can be read. Start the program that owns it: that repairs the "
+      + "cache, and saves \(waiting)\(lost)."
+  }
+
   package var json: JSONText {
     .object([
-      ("isSound", .bool(isSound)), ("problems", .array(problems.map { .string($0) })),
+      ("isSound", .bool(isSound)), ("summary", .string(summary)), ("problems", .array(problems.map { .string($0) })),
       ("readableDocuments", .integer(readableDocumentCount)),
       (
         "outbox",
@@ -70,7 +84,7 @@ package enum CacheCheck {
     }
     if let reason = files.markedDamage { report.problems.append("A client has found damage: \(reason)") }
     if let log { report.problems.append(log.reason) }
-    report.problems = Array(report.problems.prefix(problemLimit))
+    report.problems = report.problems.prefix(problemLimit).map(CacheInspectionError.withoutAdvice)
     progress(.outbox, 0, nil)
     try addOutbox(of: files, databaseID, to: &report)
     // SQLite reads nothing of what lies behind the damage.
@@ -89,7 +103,11 @@ package enum CacheCheck {
       }
     }
     progress(.pages, 0, nil)
-    try note { report.problems += try cache.database.integrityProblems() }
+    try note {
+      // SQLite puts many faults into one text.
+      report.problems += try cache.database.integrityProblems().flatMap { $0.split(separator: "\n").map(String.init) }
+        .filter { !$0.hasPrefix("*** in database") }
+    }
     try note { try cache.globals.check() }
     let everything = CollectionScope.everything(under: ResourcePath())
     var total: Int?

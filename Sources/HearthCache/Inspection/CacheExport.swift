@@ -4,7 +4,7 @@ internal import HearthStore
 /// The documents of a cache as text, for other programs and other caches.
 package struct CacheExport: Sendable {
   package enum Format: String, Sendable, CaseIterable {
-    /// One JSON object per line and document, in which every value names its type.
+    /// A line for each document, in a form that the caller chooses.
     case lines
     /// A Firestore bundle, which `loadBundle` of any SDK reads. Holds what the backend has confirmed.
     case bundle
@@ -29,12 +29,14 @@ package struct CacheExport: Sendable {
   ///
   /// - Parameters:
   ///   - createTime: the create time of the bundle.
+  ///   - line: gives the line of a document, without its end. The database is nil if the cache does not name it.
   ///   - progress: called with the number of documents written and about how many there are.
   ///   - write: gets the text piece by piece.
   /// - Returns: The number of documents.
   /// - Throws: ``CacheInspectionError``; `WireFormatError` for a damaged document; the errors of `write`.
   package func run(
-    folder: String, createTime: Timestamp, progress: (_ done: Int, _ total: Int?) -> Void = { _, _ in },
+    folder: String, createTime: Timestamp, line: (Document, DatabaseID?) throws -> String,
+    progress: (_ done: Int, _ total: Int?) -> Void = { _, _ in },
     write: (String) throws -> Void
   ) throws -> Int {
     try CacheInspection.read(folder: folder, isRepeatable: false) { cache in
@@ -46,7 +48,7 @@ package struct CacheExport: Sendable {
       switch format {
       case .lines:
         try each {
-          try write($0.json(keepsTypes: true).compact + "\n")
+          try write(try line($0, cache.databaseID) + "\n")
           count += 1
           progress(count, total)
         }

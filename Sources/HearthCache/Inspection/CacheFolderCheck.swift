@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthStore
 
 /// Looks at a cache folder and at the first bytes of its file, before SQLite opens anything.
-enum CacheFolderCheck {
+package enum CacheFolderCheck {
   private static let headerBytes = 100
   private static let magic = Array("SQLite format 3\u{0}".utf8)
 
@@ -29,9 +29,14 @@ enum CacheFolderCheck {
     }
   }
 
-  private static func checkFolder(_ folder: String) throws(CacheInspectionError) {
+  /// - Throws: ``CacheInspectionError`` if the folder is missing, is none, or may not be read.
+  package static func checkFolder(_ folder: String) throws(CacheInspectionError) {
     var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { throw .noFolder(folder) }
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else {
+      // What lies in a folder that this user may not enter looks as if it were missing.
+      if let closed = closedParent(of: folder) { throw .noPermission(path: closed, reason: "permission denied") }
+      throw .noFolder(folder)
+    }
     guard isFolder.boolValue else { throw .notAFolder(folder) }
     do {
       _ = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -41,6 +46,18 @@ enum CacheFolderCheck {
       }
       throw .io(path: folder, reason: error.localizedDescription)
     }
+  }
+
+  /// The nearest existing folder above a path, if this user may not enter it.
+  private static func closedParent(of path: String) -> String? {
+    var folder = URL(fileURLWithPath: path).standardizedFileURL
+    while folder.path != "/" {
+      folder.deleteLastPathComponent()
+      if FileManager.default.fileExists(atPath: folder.path) {
+        return FileManager.default.isExecutableFile(atPath: folder.path) ? nil : folder.path
+      }
+    }
+    return nil
   }
 
   private static func read(_ path: String) throws(CacheInspectionError) -> [UInt8] {

@@ -68,7 +68,8 @@ extension RejectedEntry {
 
   private static let namedWrites = 3
 
-  package var json: JSONText {
+  /// - Parameter value: gives the JSON of a value.
+  package func json(_ value: (Value) -> JSONText) -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("batch", .integer(batchID)), ("user", owner.map(\.userIDJSON) ?? .null), ("owner", .string(owner.inWords)),
       ("rejectedAt", rejectedAt.map { .string($0.rfc3339) } ?? .null),
@@ -79,7 +80,7 @@ extension RejectedEntry {
     case .unreadable(let reason): members.append(("unreadable", .string(reason)))
     case .batch(let batch):
       members.append(("writtenAt", .string(batch.localWriteTime.rfc3339)))
-      members.append(("writes", .array(batch.mutations.map(\.json))))
+      members.append(("writes", .array(batch.mutations.map { $0.json(value) })))
     }
     return .object(members)
   }

@@ -41,7 +41,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
     case .noPermission(let path, let reason):
       "\"\(path)\" cannot be used (\(reason)). Run this as the user that the app runs as."
     case .notACache(let path, let reason):
-      "\"\(path)\" is not a cache of Hearth: \(reason). Give another folder, or move the file away."
+      "\"\(path)\" is not a cache of Hearth: \(Self.withoutAdvice(reason)). Give another folder, or move the file away."
     case .unfinished(let path):
       "\"\(path)\" is a new cache without tables: its client has not started completely. Start the client, or delete the file."
     case .otherRelease(let path, let component, let found, let known) where found > known:
@@ -51,10 +51,10 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
       "\"\(path)\" was written by an older release: its \"\(component)\" tables have version \(found), and this release reads version "
         + "\(known). Start a client of this release with the cache once, which migrates it, or use the `hearth` of that release."
     case .damaged(let path, let reason):
-      "\"\(path)\" is damaged: \(reason). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
+      "\"\(path)\" is damaged: \(Self.withoutAdvice(reason)). Run `hearth cache check` for what can be saved; the next start of a client sets the file "
         + "aside and saves its pending writes."
     case .busy(let path, let reason):
-      "\"\(path)\" changed while it was read: \(reason). Try again."
+      "\"\(path)\" changed while it was read: \(Self.withoutAdvice(reason)). Try again."
     case .inUse(let folder):
       "The cache in \"\(folder)\" is in use by another process. Stop that process, then try again."
     case .pendingWrites(let folder, let count):
@@ -67,7 +67,23 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
         + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text
     case .io(let path, let reason):
-      "\"\(path)\" cannot be read or written: \(reason). Check the disk."
+      "\"\(path)\" cannot be read or written: \(Self.withoutAdvice(reason)). Check the disk."
     }
+  }
+
+  /// The beginnings of the advice that errors of the store end with. It is for the programs that own the file.
+  private static let advice = [
+    "Another process or connection", "Free some disk space", "Check the ", "Check that ", "Restore it",
+    "Move the file away",
+    "Use the newer release", "Choose another folder",
+  ]
+
+  /// The reason without advice, and without the full stop at its end.
+  static func withoutAdvice(_ reason: String) -> String {
+    var sentence = reason
+    for beginning in advice {
+      if let end = sentence.firstRange(of: ". " + beginning) { sentence = String(sentence[..<end.lowerBound]) }
+    }
+    return sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
   }
 }

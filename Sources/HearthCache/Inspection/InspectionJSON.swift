@@ -58,7 +58,8 @@ extension OutboxOwner {
 }
 
 extension OutboxEntry {
-  package var json: JSONText {
+  /// - Parameter value: gives the JSON of a value.
+  package func json(_ value: (Value) -> JSONText) -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("batch", .integer(batchID)), ("user", owner.map(\.userIDJSON) ?? .null), ("owner", .string(owner.inWords)),
       ("bytes", .integer(byteCount)),
@@ -68,7 +69,7 @@ extension OutboxEntry {
     case .unreadable(let reason): members.append(("unreadable", .string(reason)))
     case .batch(let batch):
       members.append(("writtenAt", .string(batch.localWriteTime.rfc3339)))
-      members.append(("writes", .array(batch.mutations.map(\.json))))
+      members.append(("writes", .array(batch.mutations.map { $0.json(value) })))
     }
     return .object(members)
   }
@@ -85,18 +86,19 @@ extension Mutation {
     }
   }
 
-  package var json: JSONText {
+  /// - Parameter value: gives the JSON of a value.
+  func json(_ value: (Value) -> JSONText) -> JSONText {
     var members: [(name: String, value: JSONText)] = [
       ("document", .string(key.canonicalString)), ("operation", .string(operationName)),
     ]
     switch operation {
-    case .set(let fields): members.append(("fields", fields.plainJSON))
+    case .set(let fields): members.append(("fields", fields.json(value)))
     case .patch(let fields, let mask):
-      members.append(("fields", fields.plainJSON))
+      members.append(("fields", fields.json(value)))
       members.append(("changedFields", .array(mask.paths.map { .string($0.canonicalString) })))
     case .delete, .verify: break
     }
-    if !transforms.isEmpty { members.append(("transforms", .array(transforms.map(\.json)))) }
+    if !transforms.isEmpty { members.append(("transforms", .array(transforms.map { $0.json(value) }))) }
     switch precondition {
     case .none: break
     case .exists(let exists): members.append(("onlyIf", .object([("exists", .bool(exists))])))
@@ -108,44 +110,24 @@ extension Mutation {
 }
 
 extension FieldTransform {
-  fileprivate var json: JSONText {
+  fileprivate func json(_ json: (Value) -> JSONText) -> JSONText {
     let (name, operand): (String, JSONText) =
       switch operation {
       case .serverTimestamp: ("serverTimestamp", true)
-      case .increment(let value): ("increment", value.plainJSON)
-      case .arrayUnion(let elements): ("arrayUnion", .array(elements.map(\.plainJSON)))
-      case .arrayRemove(let elements): ("arrayRemove", .array(elements.map(\.plainJSON)))
-      case .minimum(let value): ("minimum", value.plainJSON)
-      case .maximum(let value): ("maximum", value.plainJSON)
+      case .increment(let value): ("increment", json(value))
+      case .arrayUnion(let elements): ("arrayUnion", .array(elements.map(json)))
+      case .arrayRemove(let elements): ("arrayRemove", .array(elements.map(json)))
+      case .minimum(let value): ("minimum", json(value))
+      case .maximum(let value): ("maximum", json(value))
       }
     return .object([("field", .string(path.canonicalString)), (name, operand)])
   }
 }
 
 extension EncodedFields {
-  /// The fields as JSON for a reader; a text that says so if the bytes are damaged.
-  fileprivate var plainJSON: JSONText {
-    do { return try decoded().plainJSON } catch { return .string("unreadable: \(error)") }
-  }
-}
-
-extension Document {
-  /// - Parameter keepsTypes: True for the JSON of protocol buffers, in which every value names its type.
-  /// - Throws: `WireFormatError` if the fields are damaged.
-  package func json(keepsTypes: Bool) throws -> JSONText {
-    var members: [(name: String, value: JSONText)] = [("path", .string(key.canonicalString))]
-    if version > .none { members.append(("updateTime", .string(version.timestamp.rfc3339))) }
-    if createTime > .none { members.append(("createTime", .string(createTime.timestamp.rfc3339))) }
-    if hasLocalMutations { members.append(("hasPendingWrites", true)) }
-    switch kind {
-    case .found:
-      let values = try fields.decoded()
-      members.append(("fields", keepsTypes ? values.typedJSON : values.plainJSON))
-    case .missing: members.append(("exists", false))
-    case .foundWithUnknownContents: members.append(("isContentKnown", false))
-    case .unknown: members.append(("isCached", false))
-    }
-    return .object(members)
+  /// The fields as JSON; a text that says so if the bytes are damaged.
+  fileprivate func json(_ value: (Value) -> JSONText) -> JSONText {
+    do { return value(.map(try decoded())) } catch { return .string("unreadable: \(error)") }
   }
 }
 

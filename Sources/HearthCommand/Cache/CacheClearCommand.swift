@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCache
+import HearthData
 import HearthModel
 
 struct CacheClearCommand: ParsableCommand {
@@ -10,7 +11,7 @@ struct CacheClearCommand: ParsableCommand {
       Without further options the cache is deleted, unless it is in use, holds pending writes, or keeps writes that the backend has refused.
 
       With one of them, documents are removed from it, also while clients share it. Those with pending writes, and those that a \
-      listener shows, stay. Without --document, --collection or --group that concerns all documents.
+      listener shows, stay. Without --document, --collection or --collection-group that concerns all documents.
       """)
 
   @OptionGroup var options: CacheOptions
@@ -27,7 +28,9 @@ struct CacheClearCommand: ParsableCommand {
   @Option(help: "Only the documents of the collection with this path.")
   var collection: String?
 
-  @Option(help: "Only the documents of all collections with this id.")
+  @Option(
+    name: [.customLong("collection-group"), .customLong("group")],
+    help: "Only the documents of all collections with this id.")
   var group: String?
 
   @Flag(help: "With --document or --collection: also everything below.")
@@ -42,7 +45,7 @@ struct CacheClearCommand: ParsableCommand {
 
   func validate() throws {
     if [document, collection, group].count(where: { $0 != nil }) > 1 {
-      throw ValidationError("--document, --collection and --group exclude each other.")
+      throw ValidationError("--document, --collection and --collection-group exclude each other.")
     }
     if subcollections, document == nil, collection == nil {
       throw ValidationError("--subcollections needs --document or --collection.")
@@ -56,7 +59,7 @@ struct CacheClearCommand: ParsableCommand {
       throw ValidationError("--older-than \(olderThan): expected a number with s, m, h, d or w, such as 30d.")
     }
     if let group, group.isEmpty || group.contains("/") {
-      throw ValidationError("--group \"\(group)\": an id is not empty and contains no slash.")
+      throw ValidationError("--collection-group \"\(group)\": an id is not empty and contains no slash.")
     }
   }
 
@@ -122,9 +125,9 @@ struct CacheClearCommand: ParsableCommand {
   private func scope() throws -> ClearingScope {
     var scope = ClearingScope.everything
     if let document {
-      scope = .document(try QueryText.documentKey(document), includesSubcollections: subcollections)
+      scope = .document(try DataPath.document(document), includesSubcollections: subcollections)
     } else if let collection {
-      scope = .collection(try QueryText.collectionPath(collection), includesSubcollections: subcollections)
+      scope = .collection(try DataPath.collection(collection), includesSubcollections: subcollections)
     } else if let group {
       scope = .collectionGroup(group)
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCache
+import HearthData
 import HearthModel
 
 /// `hearth cache`: looks into the cache folder of a client, also while clients use it.
@@ -16,15 +17,32 @@ struct CacheCommand: ParsableCommand {
       that check has found, 64 for wrong arguments. Errors go to standard error and say what to do.
       """,
     subcommands: [
-      CacheInfoCommand.self, CacheOutboxCommand.self, CacheRejectedCommand.self, CacheDocumentsCommand.self,
-      CacheGetCommand.self,
-      CacheQueryCommand.self, CacheIndexesCommand.self, CacheCheckCommand.self, CacheExportCommand.self,
+      CacheListCommand.self, CacheInfoCommand.self, CacheOutboxCommand.self, CacheRejectedCommand.self,
+      CacheDocumentsCommand.self,
+      CacheGetCommand.self, CacheQueryCommand.self, CacheIndexesCommand.self, CacheCheckCommand.self,
+      CacheExportCommand.self,
       CacheClearCommand.self, CacheCollectCommand.self,
     ])
-}
 
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
-  case table, json
+  /// Runs a subcommand and reports its failure in words.
+  static func run(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as ExitCode {
+      throw error
+    } catch let error as DataError where error.isBrokenPipe {
+      throw ExitCode.failure
+    } catch {
+      var text = "\(error)"
+      if case CacheInspectionError.noCache(let folder)? = error as? CacheInspectionError,
+        let hint = CacheSearch.hint(for: folder)
+      {
+        text = "The folder \"\(folder)\" holds no cache. \(hint)"
+      }
+      Terminal.writeError("hearth cache: \(Terminal.safe(text))")
+      throw (error as? DataError)?.isWrongArgument == true ? ExitCode.validationFailure : ExitCode.failure
+    }
+  }
 }
 
 /// What all subcommands have.
@@ -32,21 +50,13 @@ struct CacheOptions: ParsableArguments {
   @Argument(help: "The cache folder.", completion: .directory)
   var folder: String
 
-  @Option(help: "table or json; by default a table on a terminal and JSON otherwise.")
-  var format: OutputFormat?
+  @OptionGroup var format: FormatOptions
 
-  var isJSON: Bool { format.map { $0 == .json } ?? !Terminal.isOutputTerminal }
+  var isJSON: Bool { format.isJSON }
 
   /// Runs a subcommand and reports its failure in words.
   func run(_ body: () throws -> Void) throws {
-    do {
-      try body()
-    } catch let error as ExitCode {
-      throw error
-    } catch {
-      Terminal.writeError("hearth cache: \(error)")
-      throw ExitCode.failure
-    }
+    try CacheCommand.run(body)
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCache
+import HearthData
 import HearthModel
 
 #if canImport(Darwin)
@@ -33,26 +34,22 @@ struct CacheCheckCommand: ParsableCommand {
   }
 
   private func print(_ report: CacheCheckReport) {
-    Terminal.write(
-      report.isSound
-        ? Terminal.styled("The cache is in order.", .green) : Terminal.styled("The cache is damaged.", .red))
-    for problem in report.problems { Terminal.write("  " + Terminal.safe(problem)) }
-    Terminal.write("Readable documents: \(report.readableDocumentCount)")
-    let more = report.isOutboxComplete ? "" : "; part of the outbox could not be looked through, so there may be more"
-    Terminal.write(
-      "Pending batches that a recovery saves: \(report.savedBatchCount); unreadable: \(report.unreadableBatchCount)\(more)"
-    )
+    Terminal.write(Terminal.styled(report.summary, report.isSound ? .green : .red))
+    for problem in report.problems.prefix(Self.shownProblems) {
+      Terminal.write(CellWidth.cut("  " + Terminal.safe(problem), to: Terminal.width))
+    }
+    if report.problems.count > Self.shownProblems {
+      Terminal.write("  and \(report.problems.count - Self.shownProblems) more: --format json shows them")
+    }
     if report.savedRejectedBatchCount + report.unreadableRejectedBatchCount > 0 || !report.isRejectedComplete {
       let more = report.isRejectedComplete ? "" : "; not all could be looked for"
       Terminal.write(
         "Refused batches that a recovery saves: \(report.savedRejectedBatchCount); unreadable: "
           + "\(report.unreadableRejectedBatchCount)\(more)")
     }
-    if !report.isSound {
-      Terminal.write(
-        "What to do: start the client. It repairs rows, or sets the file aside and saves the pending writes.")
-    }
   }
+
+  private static let shownProblems = 12
 }
 
 extension CacheExport.Format: ExpressibleByArgument {}
@@ -60,9 +57,13 @@ extension CacheExport.Format: ExpressibleByArgument {}
 struct CacheExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write the cached documents as JSON lines or as a bundle.",
+    usage: "hearth cache export <folder> [<collection>] [<options>]",
     discussion: """
-      JSON lines hold one document each, in which every value names its type. A bundle is loaded with loadBundle; it holds what the \
-      backend has confirmed. The order of the documents is that of the file.
+      hearth cache export FOLDER > documents.jsonl
+      hearth data import documents.jsonl --project demo
+
+      JSON lines are those of `hearth data export`, which `hearth data import` takes. A bundle is loaded with loadBundle; it holds \
+      what the backend has confirmed. The order of the documents is that of the file.
       """)
 
   @Argument(help: "The cache folder.", completion: .directory)
@@ -80,27 +81,24 @@ struct CacheExportCommand: ParsableCommand {
   @OptionGroup var view: ViewpointOptions
 
   func run() throws {
-    do {
+    try CacheCommand.run {
       let line = ProgressLine()
       defer { line.end() }
-      let path = try collection.map { try QueryText.collectionPath($0) }
+      let path = try collection.map { try DataPath.collection($0) }
       let export = CacheExport(format: format, viewpoint: view.viewpoint, collection: path)
       let file = try ExportFile(path: output)
       let count: Int
       do {
         count = try export.run(
-          folder: folder, createTime: Self.now, progress: { line.show("Exporting", done: $0, total: $1) },
-          write: file.write)
+          folder: folder, createTime: Self.now, line: CacheDocuments.line,
+          progress: { line.show("Exporting", done: $0, total: $1) }, write: file.write)
         try file.finish()
       } catch {
         file.discard()
         throw error
       }
       line.end()
-      if let output { Terminal.writeError("\(count) documents written to \"\(output)\".") }
-    } catch {
-      Terminal.writeError("hearth cache: \(error)")
-      throw ExitCode.failure
+      if let output { Terminal.writeError("\(ProgressText.count(count, "document")) written to \"\(output)\".") }
     }
   }
 
@@ -126,6 +124,7 @@ private final class ExportFile {
     guard !FileManager.default.fileExists(atPath: path) else {
       throw CacheInspectionError.invalid("\"\(path)\" exists. Choose another name, or delete it.")
     }
+    try ParentFolder.check(of: path)
     let descriptor = open(path + ".part", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
       let reason = String(cString: strerror(errno))

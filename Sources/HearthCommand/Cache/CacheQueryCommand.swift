@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCache
+import HearthData
 import HearthModel
 import HearthPlan
 
@@ -8,27 +9,15 @@ struct CacheQueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Run a query on what is cached, or show how it is answered.",
     discussion: """
-      hearth cache query FOLDER cities --where 'population >= 1000000' --order 'population desc' --limit 10
+      hearth cache query FOLDER cities --where 'state == "CA"' --limit 10
+      hearth cache query FOLDER cities --order-by population:desc --explain
 
-      Operators: == != < <= > >= array-contains array-contains-any in not-in. A value is JSON; what is not JSON is a text.
+      Conditions, orders and values are those of `hearth data query`.
       """)
 
   @OptionGroup var options: CacheOptions
 
-  @Argument(help: "The path of a collection, or with --group the id of a collection group.")
-  var collection: String
-
-  @Flag(help: "Ask all collections with this id.")
-  var group = false
-
-  @Option(name: .customLong("where"), help: "A condition; may be repeated, and all must hold.")
-  var conditions: [String] = []
-
-  @Option(name: .customLong("order"), help: "A field, and asc or desc; may be repeated.")
-  var orders: [String] = []
-
-  @Option(help: "No more documents than this.")
-  var limit: Int?
+  @OptionGroup var query: QueryOptions
 
   @Flag(help: "Show the plan, its cost and the indexes that are missing, instead of the documents.")
   var explain = false
@@ -37,19 +26,18 @@ struct CacheQueryCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
-      var text = QueryText(collection: collection)
-      text.isCollectionGroup = group
-      text.conditions = conditions
-      text.orders = orders
-      text.limit = limit
-      let query = try text.query()
+      try query.words.check()
       let start = ContinuousClock.now
       let clock: (() -> Duration)? = explain ? { ContinuousClock.now - start } : nil
-      let (documents, execution) = try CacheInspection.read(folder: options.folder) {
-        try $0.run(query, as: view.viewpoint, clock: clock)
+      let (documents, execution, collections, database) = try CacheInspection.read(folder: options.folder) { cache in
+        let query = try query.words.query(in: cache.nameForValues)
+        let (documents, execution) = try cache.run(query, as: view.viewpoint, clock: clock)
+        let collections = documents.isEmpty ? try cache.collections(as: view.viewpoint) : []
+        return (documents, execution, collections, cache.nameForValues)
       }
       if !explain {
-        try CacheDocumentsCommand.show(documents, isJSON: options.isJSON)
+        try CacheDocuments.show(documents, in: database, options.format)
+        if documents.isEmpty { CacheDocuments.explainEmpty(query.words, collections) }
       } else if options.isJSON {
         Terminal.write(execution.json.indented)
       } else {

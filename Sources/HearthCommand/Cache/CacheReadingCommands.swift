@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HearthCache
+import HearthData
 import HearthModel
 import HearthPlan
 import HearthStore
@@ -77,27 +78,38 @@ struct CacheOutboxCommand: ParsableCommand {
   func run() throws {
     try options.run {
       let wanted = owner.owner.map(\.name)
-      var table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
+      var table = Self.emptyTable
       var lines: [String] = []
       try CacheInspection.read(folder: options.folder) { cache in
-        lines = []
-        table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
+        (lines, table) = ([], Self.emptyTable)
         try cache.forEachPendingBatch(of: wanted) { entry in
-          if options.isJSON { lines.append(entry.json.compact) } else { Self.add(entry, to: &table) }
+          if options.isJSON {
+            lines.append(entry.json { $0.dataJSON(in: cache.nameForValues) }.compact)
+          } else {
+            Self.add(entry, to: &table)
+          }
           return true
         }
       }
-      if options.isJSON { for line in lines { Terminal.write(line) } } else { table.print() }
+      if options.isJSON {
+        for line in lines { Terminal.write(line) }
+      } else {
+        try options.format.tables.show(table, counting: "write")
+      }
     }
   }
 
-  private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
+  private static let emptyTable = TableLayout(["BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT"], right: [0])
+
+  private static func add(_ entry: OutboxEntry, to table: inout TableLayout) {
     let (number, user) = ("\(entry.batchID)", entry.owner.inWords)
     switch entry.contents {
-    case .unreadable(let reason): table.add(number, user, "", entry.isSetAside ? "set aside" : "unreadable", reason)
+    case .unreadable(let reason): table.add([number, user, "", entry.isSetAside ? "set aside" : "unreadable", reason])
     case .batch(let batch):
       for mutation in batch.mutations {
-        table.add(number, user, batch.localWriteTime.rfc3339, mutation.operationName, mutation.key.canonicalString)
+        table.add([
+          number, user, batch.localWriteTime.rfc3339, mutation.operationName, mutation.key.canonicalString,
+        ])
       }
     }
   }
@@ -122,13 +134,16 @@ struct CacheDocumentsCommand: ParsableCommand {
   func run() throws {
     try options.run {
       guard let collection else { return try listCollections() }
-      var text = QueryText(collection: collection)
-      text.limit = limit
-      let query = try text.query()
-      let documents = try CacheInspection.read(folder: options.folder) {
-        try $0.run(query, as: view.viewpoint).documents
+      var words = DataQuery(collection: collection)
+      words.limit = limit
+      try words.check()
+      let (documents, collections, database) = try CacheInspection.read(folder: options.folder) { cache in
+        let query = try words.query(in: cache.nameForValues)
+        let documents = try cache.run(query, as: view.viewpoint).documents
+        return (documents, documents.isEmpty ? try cache.collections(as: view.viewpoint) : [], cache.nameForValues)
       }
-      try Self.show(documents, isJSON: options.isJSON)
+      try CacheDocuments.show(documents, in: database, options.format)
+      if documents.isEmpty { CacheDocuments.explainEmpty(words, collections) }
     }
   }
 
@@ -143,56 +158,50 @@ struct CacheDocumentsCommand: ParsableCommand {
         Terminal.write(JSONText.object(members).compact)
       }
     } else {
-      var table = TextTable("COLLECTION", "CONFIRMED (AT MOST)", right: [1])
+      var table = TableLayout(["COLLECTION", "CONFIRMED (AT MOST)"], right: [1])
       for collection in collections {
-        table.add(collection.path.canonicalString, "\(collection.estimatedDocumentCount)")
+        table.add([collection.path.canonicalString, "\(collection.estimatedDocumentCount)"])
       }
-      table.print()
-    }
-  }
-
-  static func show(_ documents: [Document], isJSON: Bool) throws {
-    if isJSON {
-      for document in documents { Terminal.write(try document.json(keepsTypes: false).compact) }
-    } else {
-      var table = TextTable("DOCUMENT", "PENDING", "UPDATED", "FIELDS")
-      for document in documents {
-        let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
-        table.add(
-          document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
-          try document.fields.decoded().plainJSON.compact)
-      }
-      table.print()
+      try options.format.tables.show(table, counting: "collection")
     }
   }
 }
 
 struct CacheGetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Print one document as JSON.",
-    discussion:
-      "Prints what the cache knows: a document may also be known not to exist. Fails if the cache knows nothing of it.")
+    commandName: "get", abstract: "Print documents.", usage: "hearth cache get <folder> <documents> ... [<options>]",
+    discussion: """
+      Prints what the cache knows: a document may also be known not to exist. The exit status is 1 if the cache knows nothing of one.
+      """)
 
   @OptionGroup var options: CacheOptions
 
-  @Argument(help: "The path of a document, such as cities/SF.")
-  var document: String
-
-  @Flag(help: "Print each value with its type, as in the JSON of protocol buffers.")
-  var typed = false
+  @Argument(help: "The paths of documents, such as cities/SF.")
+  var documents: [String]
 
   @OptionGroup var view: ViewpointOptions
 
   func run() throws {
     try options.run {
-      let key = try QueryText.documentKey(document)
-      let found = try CacheInspection.read(folder: options.folder) { try $0.document(for: key, as: view.viewpoint) }
-      guard !found.isUnknown else {
-        throw CacheInspectionError.invalid(
-          "The cache has no document \"\(key)\". List what it has with `hearth cache documents`; a listener or a read with the network "
-            + "brings others.")
+      var keys: [DocumentKey] = []
+      for document in documents { keys.append(try DataPath.document(document)) }
+      let (found, database) = try CacheInspection.read(folder: options.folder) { cache in
+        (try keys.map { try cache.document(for: $0, as: view.viewpoint) }, cache.nameForValues)
       }
-      Terminal.write(try found.json(keepsTypes: typed).indented)
+      let known = found.filter { !$0.isUnknown }
+      if options.isJSON {
+        try CacheDocuments.write(known, in: database)
+      } else {
+        try options.format.tables.show(
+          try known.flatMap { DocumentFields.lines(of: $0, try $0.shownFields, in: database) })
+      }
+      let unknown = found.filter(\.isUnknown)
+      for document in unknown {
+        Terminal.writeError(
+          "hearth cache: The cache has no document \"\(Terminal.safe(document.key.canonicalString))\". List what it has with "
+            + "`hearth cache documents`; a listener or a read with the network brings others.")
+      }
+      if !unknown.isEmpty { throw ExitCode.failure }
     }
   }
 }
@@ -210,13 +219,14 @@ struct CacheIndexesCommand: ParsableCommand {
       if options.isJSON {
         for index in indexes { Terminal.write(index.json.compact) }
       } else {
-        var table = TextTable("INDEX", "ORIGIN", "STATE", "ENTRIES", "SIZE", right: [3, 4])
+        var table = TableLayout(["INDEX", "ORIGIN", "STATE", "ENTRIES", "SIZE"], right: [3, 4])
         for index in indexes {
-          table.add(
+          table.add([
             index.definition.description, index.origin == .declared ? "declared" : "automatic",
-            index.fill == .complete ? "complete" : "filling", "\(index.rowCount)", Terminal.size(index.byteCount))
+            index.fill == .complete ? "complete" : "filling", "\(index.rowCount)", Terminal.size(index.byteCount),
+          ])
         }
-        table.print()
+        try options.format.tables.show(table, counting: "index")
       }
     }
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HearthCache
+import HearthData
 import HearthModel
 
 struct CacheRejectedCommand: ParsableCommand {
@@ -15,32 +16,32 @@ struct CacheRejectedCommand: ParsableCommand {
   func run() throws {
     try options.run {
       let wanted = owner.owner.map(\.name)
-      let entries = try CacheInspection.read(folder: options.folder) { cache in
+      let (entries, database) = try CacheInspection.read(folder: options.folder) { cache in
         var entries: [RejectedEntry] = []
         try cache.forEachRejectedBatch(of: wanted) {
           entries.append($0)
           return true
         }
-        return entries
+        return (entries, cache.nameForValues)
       }
       guard !options.isJSON else {
-        for entry in entries { Terminal.write(entry.json.compact) }
+        for entry in entries { Terminal.write(entry.json { $0.dataJSON(in: database) }.compact) }
         return
       }
-      var table = TextTable("BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR", right: [0])
+      var table = TableLayout(["BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR"], right: [0])
       for entry in entries { Self.add(entry, to: &table) }
-      table.print()
+      try options.format.tables.show(table, counting: "write")
     }
   }
 
-  private static func add(_ entry: RejectedEntry, to table: inout TextTable) {
+  private static func add(_ entry: RejectedEntry, to table: inout TableLayout) {
     let (number, user) = ("\(entry.batchID)", entry.owner.inWords)
     let (time, error) = (entry.rejectedAt?.rfc3339 ?? "", entry.error?.description ?? "unknown")
     switch entry.contents {
-    case .unreadable(let reason): table.add(number, user, time, "unreadable", reason, error)
+    case .unreadable(let reason): table.add([number, user, time, "unreadable", reason, error])
     case .batch(let batch):
       for mutation in batch.mutations {
-        table.add(number, user, time, mutation.operationName, mutation.key.canonicalString, error)
+        table.add([number, user, time, mutation.operationName, mutation.key.canonicalString, error])
       }
     }
   }

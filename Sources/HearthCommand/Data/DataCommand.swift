@@ -18,13 +18,18 @@ struct DataCommand: AsyncParsableCommand {
       {"$bytes": "AAE="}, {"$reference": "cities/SF"}, {"$geopoint": [37.8, -122.4]}, {"$vector": [1, 2]}, {"$double": "NaN"}; a map \
       whose own key begins with $ is {"$map": {…}}. A number with a point or an exponent is a double, any other an integer.
 
+      In place of a value, `set` and `update` take changes: {"$serverTimestamp": true}, {"$increment": 1}, {"$minimum": 1}, \
+      {"$maximum": 1}, {"$arrayUnion": ["a"]}, {"$arrayRemove": ["a"]}, and {"$delete": true} to remove a field.
+
       Tables on a terminal, a line of JSON for each document otherwise; --format chooses. The exit status is 0 for success, 1 for a \
       failure, 2 for an import that has left out documents (--continue), 64 for wrong arguments, 130 after Ctrl-C. Errors go to \
       standard error and say what to do.
       """,
     subcommands: [
-      DataGetCommand.self, DataSetCommand.self, DataDeleteCommand.self, DataQueryCommand.self, DataCountCommand.self,
-      DataCollectionsCommand.self, DataWatchCommand.self, DataExportCommand.self, DataImportCommand.self,
+      DataGetCommand.self, DataSetCommand.self, DataUpdateCommand.self, DataDeleteCommand.self, DataQueryCommand.self,
+      DataCountCommand.self,
+      DataCollectionsCommand.self, DataDatabasesCommand.self, DataWatchCommand.self, DataExportCommand.self,
+      DataImportCommand.self,
     ])
 
   /// The status after Ctrl-C, as shells know it: 128 and the number of the signal.
@@ -112,7 +117,7 @@ struct ConnectionOptions: ParsableArguments {
       throw ExitCode.failure
     } catch {
       Terminal.writeError("hearth data: \(TableLayout.safe("\(error)"))")
-      throw ExitCode.failure
+      throw (error as? DataError)?.isWrongArgument == true ? ExitCode.validationFailure : ExitCode.failure
     }
   }
 
@@ -128,14 +133,6 @@ struct ConnectionOptions: ParsableArguments {
     logger.logLevel = verbose ? .debug : .critical
     return logger
   }
-}
-
-/// Tables or JSON.
-struct FormatOptions: ParsableArguments {
-  @Option(help: "table or json; by default a table on a terminal and JSON otherwise.")
-  var format: OutputFormat?
-
-  var isJSON: Bool { format.map { $0 == .json } ?? !Terminal.isOutputTerminal }
 }
 
 /// A time in the past.

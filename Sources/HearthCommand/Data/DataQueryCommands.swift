@@ -3,61 +3,13 @@ import HearthData
 import HearthModel
 import Synchronization
 
-/// The words of a query, which query, count and watch share.
-struct QueryOptions: ParsableArguments {
-  @Argument(help: "The path of a collection, or with --collection-group the id of a collection group.")
-  var collection: String
-
-  @Flag(help: "Ask all collections with this id.")
-  var collectionGroup = false
-
-  @Option(
-    name: .customLong("where"),
-    help: ArgumentHelp(
-      "A condition such as 'population >= 1000000'; may be repeated, and all must hold.",
-      discussion: """
-        Operators: == != < <= > >= array-contains array-contains-any in not-in. The value is JSON; what is not JSON is a text. \
-        __name__ is the id or the path of the document.
-        """))
-  var conditions: [String] = []
-
-  @Option(help: "A field, or FIELD:desc; may be repeated.")
-  var orderBy: [String] = []
-
-  @Option(help: "No more documents than this.")
-  var limit: Int?
-
-  @Option(help: "Begin at this value of the first order, or at an array with a value for each order.")
-  var startAt: String?
-
-  @Option(help: "Begin after this position.")
-  var startAfter: String?
-
-  @Option(help: "End at this position.")
-  var endAt: String?
-
-  @Option(help: "End before this position.")
-  var endBefore: String?
-
-  var words: DataQuery {
-    var query = DataQuery(collection: collection)
-    query.isCollectionGroup = collectionGroup
-    query.conditions = conditions
-    query.orders = orderBy
-    query.limit = limit
-    query.startAt = startAt
-    query.startAfter = startAfter
-    query.endAt = endAt
-    query.endBefore = endBefore
-    return query
-  }
-}
-
 struct DataQueryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Print the documents that a query finds.",
     discussion: """
-      hearth data query cities --where 'state == "CA"' --where 'population > 1000000' --order-by population:desc --limit 10
+      hearth data query cities --where 'state == "CA"' --limit 10
+      hearth data query cities --where 'population > 1000000' \\
+        --order-by population:desc
       """)
 
   @OptionGroup var query: QueryOptions
@@ -72,11 +24,7 @@ struct DataQueryCommand: AsyncParsableCommand {
   func run() async throws {
     try await connection.run { [words = query.words, select, format, version = time.version] backend in
       let query = try words.query(in: backend.databaseID)
-      var fields: [FieldPath]?
-      if let select {
-        fields = try select.split(separator: ",").map { try DataPath.field(String($0)) }
-      }
-      let selected = fields
+      let selected = try select.map { try FieldText.list($0, at: "--select \"\($0)\"") }
       let output = DocumentOutput(database: backend.databaseID)
       let documents = Mutex<[Document]>([])
       let isJSON = format.isJSON
@@ -84,15 +32,13 @@ struct DataQueryCommand: AsyncParsableCommand {
         if isJSON { output.take(document) } else { documents.withLock { $0.append(document) } }
       }
       if isJSON {
-        _ = try output.end()
+        if try output.end() == 0 { await EmptyAnswer.explain(words, backend) }
         return
       }
       var table = DocumentTable(database: backend.databaseID)
       for document in documents.withLock({ $0 }) { table.add(document, fields: try document.fields.decoded()) }
-      let standardOutput = StandardOutput()
-      for (index, line) in table.lines(width: Terminal.width).enumerated() {
-        try standardOutput.writeLine(index == 0 ? Terminal.styled(line, .bold) : line)
-      }
+      try format.tables.show(table.layout, counting: "document")
+      if table.layout.rowCount == 0 { await EmptyAnswer.explain(words, backend) }
     }
   }
 }
@@ -101,7 +47,7 @@ struct DataCountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "count", abstract: "Count the documents that a query finds, and aggregate their fields.",
     discussion: """
-      hearth data count cities --where 'state == "CA"' --sum population --average population
+      hearth data count cities --where 'state == "CA"' --sum population
 
       With --sum and --average only the documents that have all these fields are counted.
       """)
@@ -128,26 +74,26 @@ struct DataCountCommand: AsyncParsableCommand {
       let query = try words.query(in: backend.databaseID)
       var aggregations = [(name: "count", Aggregation(alias: "a0", operation: .count(upTo: nil)))]
       for field in sum {
-        let operation = Aggregation.Operation.sum(try DataPath.field(field))
+        let operation = Aggregation.Operation.sum(try FieldText.path(field, at: "--sum \"\(field)\""))
         aggregations.append(("sum(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: operation)))
       }
       for field in average {
-        let operation = Aggregation.Operation.average(try DataPath.field(field))
+        let operation = Aggregation.Operation.average(try FieldText.path(field, at: "--average \"\(field)\""))
         aggregations.append(("average(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: operation)))
       }
       let values = try await backend.aggregate(query, aggregations.map(\.1))
       let results = aggregations.map { ($0.name, values[$0.1.alias] ?? .null) }
-      let output = StandardOutput()
       if format.isJSON {
         var writer = ValueJSONWriter(database: backend.databaseID)
         writer.writeFields(MapValue(entries: results))
         writer.append("\n")
-        try output.write(writer.bytes)
+        try StandardOutput().write(writer.bytes)
       } else {
         var layout = TableLayout(results.map { $0.0.uppercased() })
         layout.add(results.map { DocumentTable.cell($0.1, backend.databaseID) })
-        for line in layout.lines(width: Terminal.width) { try output.writeLine(line) }
+        try format.tables.show(layout, counting: nil)
       }
+      if case .integer(0)? = values["a0"] { await EmptyAnswer.explain(words, backend) }
     }
   }
 }
@@ -168,13 +114,15 @@ struct DataCollectionsCommand: AsyncParsableCommand {
     try await connection.run { [document, format, version = time.version] backend in
       let parent = try document.map { try DataPath.document($0).path } ?? ResourcePath()
       let ids = try await backend.collectionIDs(below: parent, at: version)
-      let output = StandardOutput()
-      if !format.isJSON { try output.writeLine(Terminal.styled("COLLECTION", .bold)) }
-      for id in ids {
-        let path = parent.appending(id).canonicalString
-        let object = JSONText.object([("collection", .string(path))])
-        try output.writeLine(format.isJSON ? object.compact : TableLayout.safe(path))
+      let paths = ids.map { parent.appending($0).canonicalString }
+      if ids.isEmpty, document == nil { await EmptyAnswer.explain(nil, backend) }
+      guard format.isJSON else {
+        var layout = TableLayout(["COLLECTION"])
+        for path in paths { layout.add([path]) }
+        return try format.tables.show(layout, counting: "collection")
       }
+      let output = StandardOutput()
+      for path in paths { try output.writeLine(JSONText.object([("collection", .string(path))]).compact) }
     }
   }
 }

@@ -25,14 +25,17 @@ struct DataWatchCommand: AsyncParsableCommand {
       var watch = DataWatch(query: try words.query(in: backend.databaseID))
       watch.endsWithFirstResult = once
       let (output, isJSON, database) = (StandardOutput(), format.isJSON, backend.databaseID)
+      var isEmpty = true
       try await watch.run(backend) { changes, _ in
         var writer = ValueJSONWriter(database: database)
+        isEmpty = isEmpty && changes.isEmpty
         for change in changes {
           if isJSON { try Self.write(change, to: &writer) } else { writer.append(try Self.line(change, database)) }
           writer.append("\n")
         }
         try output.write(writer.bytes)
       }
+      if isEmpty { await EmptyAnswer.explain(words, backend) }
     }
   }
 
@@ -63,6 +66,6 @@ struct DataWatchCommand: AsyncParsableCommand {
       }
     let safe = TableLayout.safe(text)
     let room = max(20, Terminal.width - 2)
-    return Terminal.styled(mark, style) + " " + (safe.count <= room ? safe : safe.prefix(room - 1) + "…")
+    return Terminal.styled(mark, style) + " " + CellWidth.cut(safe, to: room)
   }
 }

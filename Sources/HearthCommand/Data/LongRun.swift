@@ -36,7 +36,10 @@ enum LongRun {
       throw ExitCode(error.status)
     } catch {
       await end()
-      if progress.current.documents > 0 { summarize("So far: " + done.lowercased(), progress, since: start) }
+      let saysProgress = (error as? DataError)?.saysProgress == true
+      if progress.current.documents > 0, !saysProgress {
+        summarize("So far: " + done.lowercased(), progress, since: start)
+      }
       throw error
     }
   }
@@ -52,7 +55,7 @@ enum LongRun {
     while !Task.isCancelled {
       let state = progress.current
       meter.add(state, at: ContinuousClock.now - start)
-      let line = ProgressText.line(what, state, meter).prefix(max(10, Terminal.width - 1))
+      let line = ProgressText.line(what, state, meter, width: max(10, Terminal.errorWidth - 1))
       FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
       try? await Task.sleep(for: pause)
     }

@@ -28,7 +28,7 @@ package struct ConnectionChoice: Sendable {
     func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     let emulator = variable("FIRESTORE_EMULATOR_HOST")
     guard options.token == nil || options.credentialsFile == nil else {
-      throw DataError("--token and --credentials exclude each other.")
+      throw .argument("--token and --credentials exclude each other.")
     }
     // The environment's file is for Google's own backend; whoever names another one does not mean it.
     let hasOtherBackend = options.host != nil || emulator != nil || options.token != nil
@@ -62,7 +62,7 @@ package struct ConnectionChoice: Sendable {
 
   /// Cuts `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address alone.
   static func address(_ text: String, defaultPort: Int) throws(DataError) -> (host: String, port: Int) {
-    let fault = DataError(
+    let fault = DataError.argument(
       "--host \"\(text)\": expected HOST:PORT without a scheme, such as 127.0.0.1:8080 or [::1]:8080.")
     guard !text.contains("/"), !text.isEmpty else { throw fault }
     if text.hasPrefix("[") {

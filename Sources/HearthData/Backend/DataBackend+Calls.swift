@@ -11,8 +11,11 @@ extension DataBackend {
   }
 
   /// - Parameter failure: What is said if it fails, such as `Document "a/b" was not written`.
-  package func commit(_ mutation: Mutation, failure: String) async throws(DataError) {
-    _ = try await once(failure) { () async throws(StatusError) in try await transport.commit([mutation]) }
+  /// - Returns: The version of the document, or that of the commit.
+  @discardableResult
+  package func commit(_ mutation: Mutation, failure: String) async throws(DataError) -> SnapshotVersion {
+    let answer = try await once(failure) { () async throws(StatusError) in try await transport.commit([mutation]) }
+    return answer.results.first?.version ?? answer.commitVersion
   }
 
   package func query(

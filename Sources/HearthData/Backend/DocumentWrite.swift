@@ -20,57 +20,51 @@ package struct DocumentWrite: Sendable {
 
   package init(key: DocumentKey) { self.key = key }
 
-  /// - Parameter json: An object with the fields.
+  /// - Parameters:
+  ///   - json: An object with the fields, and with changes such as `{"$increment": 1}`.
+  ///   - place: The option or the file that it comes from.
+  ///   - isArgument: True if it is a word of the command line.
   /// - Throws: A ``DataError`` for JSON that is not of docs/data-format.md, with its place.
-  package func mutation(json: String, place: String, in database: DatabaseID) throws(DataError) -> Mutation {
-    let fields: MapValue
+  package func mutation(
+    json: String, place: String, isArgument: Bool = true, in database: DatabaseID
+  ) throws(DataError) -> Mutation {
+    let failure = isArgument ? DataError.argument : { DataError($0) }
+    let written: WriteJSON
     do {
       let text = try JSONTextReader.read(Array(json.utf8)[...])
-      fields = try ValueJSON(database: database).fields(text)
+      written = try WriteJSON(text, hasPaths: mode == .update, database: database)
     } catch let error as JSONTextReader.Failure {
-      let before = json.utf8.prefix(error.offset)
-      let line = before.count(where: { $0 == 0x0A }) + 1
-      let column =
-        error.offset
-        - (before.lastIndex(of: 0x0A).map { json.utf8.distance(from: json.utf8.startIndex, to: $0) + 1 } ?? 0) + 1
-      throw DataError("\(place), line \(line), column \(column): \(error.message).")
+      throw failure("\(place), \(Self.position(error.offset, in: json)): \(error.message).")
+    } catch let error as ValueJSON.Failure {
+      throw failure("\(place): \(error.place.isEmpty ? "" : "field ")\(error).")
     } catch {
-      throw DataError("\(place): field \(error).")
+      throw failure("\(place): \(error)")
     }
     let precondition: Precondition = mustExist.map { .exists($0) } ?? (mode == .update ? .exists(true) : .none)
-    var removed: [FieldPath] = []
+    var removed = written.removed
     for name in removedFields { removed.append(try DataPath.field(name)) }
-    switch mode {
-    case .replace:
-      guard removed.isEmpty else { throw DataError("--delete-field needs --merge or --update.") }
-      return .set(key, fields, precondition: precondition)
-    case .merge:
-      let mask = FieldMask(Self.leaves(of: fields, below: nil) + removed)
-      return .patch(key, fields, mask: mask, precondition: precondition)
-    case .update:
-      var (data, paths) = (MapValue(), removed)
-      for entry in fields.entries {
-        let path = try DataPath.field(entry.key)
-        data.set(entry.value, at: path)
-        paths.append(path)
-      }
-      if let conflict = Self.conflict(in: paths) {
-        throw DataError(
-          "\(place): \"\(conflict.0)\" and \"\(conflict.1)\" cannot both be changed: one holds the other.")
-      }
-      return .patch(key, data, mask: FieldMask(paths), precondition: precondition)
+    let paths = (mode == .update ? written.members : written.leaves + written.transforms.map(\.path)) + removed
+    if let conflict = Self.conflict(in: Array(Set(paths))) {
+      throw failure("\(place): \"\(conflict.0)\" and \"\(conflict.1)\" cannot both be changed: one holds the other.")
     }
+    guard mode == .replace else {
+      let changed = Set(written.transforms.map(\.path))
+      let mask = (mode == .merge ? written.leaves : written.members.filter { !changed.contains($0) }) + removed
+      return .patch(
+        key, written.fields, mask: FieldMask(mask), precondition: precondition, transforms: written.transforms)
+    }
+    guard removed.isEmpty else {
+      throw .argument("\(removedFields.isEmpty ? "$delete" : "--delete-field") needs --merge or --update.")
+    }
+    return .set(key, written.fields, precondition: precondition, transforms: written.transforms)
   }
 
-  /// The paths of all values that are no maps with something in them.
-  private static func leaves(of map: MapValue, below parent: FieldPath?) -> [FieldPath] {
-    map.entries.flatMap { entry -> [FieldPath] in
-      guard let path = parent?.appending(entry.key) ?? (try? FieldPath([entry.key])) else { return [] }
-      if case .map(let inner) = entry.value, !inner.isEmpty, !entry.value.isVector {
-        return leaves(of: inner, below: path)
-      }
-      return [path]
-    }
+  /// The line and the column of a byte.
+  private static func position(_ offset: Int, in json: String) -> String {
+    let before = json.utf8.prefix(offset)
+    let line = before.count(where: { $0 == 0x0A }) + 1
+    let start = before.lastIndex(of: 0x0A).map { json.utf8.distance(from: json.utf8.startIndex, to: $0) + 1 } ?? 0
+    return "line \(line), column \(offset - start + 1)"
   }
 
   private static func conflict(in paths: [FieldPath]) -> (FieldPath, FieldPath)? {

@@ -58,7 +58,10 @@ package struct DataExport: Sendable {
       if resumes { throw DataError("--resume needs a file or a folder: what went to standard output is not known.") }
       return nil
     case .file(let path):
-      guard FileManager.default.fileExists(atPath: path) else { return nil }
+      guard FileManager.default.fileExists(atPath: path) else {
+        try ParentFolder.check(of: path)
+        return nil
+      }
       guard resumes else { throw .file(path, "exists. Choose another name, or delete it.") }
       return try Self.lineCount(path)
     case .folder(let path):

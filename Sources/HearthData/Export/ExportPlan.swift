@@ -99,10 +99,8 @@ package struct ExportPlan: Hashable, Sendable {
 
   /// Writes the plan so that the file is either the former one or this one.
   func write(to path: String) throws(DataError) {
-    do {
-      try FileWriting.replace(path, with: try json())
-    } catch {
-      throw .file(path, "cannot be written: \(error).")
-    }
+    let data: Data
+    do { data = try json() } catch { throw .file(path, "cannot be written: \(error).") }
+    try FileWriting.replace(path, with: data)
   }
 }

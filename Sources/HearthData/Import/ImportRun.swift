@@ -73,6 +73,8 @@ struct ImportRun {
     }
     try save(isForced: true)
     if let failure { throw failure }
+    // Without an error of its own it has ended at a document.
+    if hasStopped { throw stop }
     try Task.checkCancellation()
   }
 
@@ -156,17 +158,23 @@ struct ImportRun {
     }
     if !result.isDone {
       hasStopped = true
-      if failure == nil, let error = result.error {
-        failure = error
-      } else if failure == nil, result.outcome != nil {
-        failure = DataError(
-          "The import has stopped there. Correct the source, or leave out such documents with --continue.")
-      }
+      failure = failure ?? result.error
     }
     results[result.number] = result
     advance()
     // A full disk must not end an import that goes well; the end of the import tries again.
     try? save(isForced: false)
+  }
+
+  /// The end of an import at a document that is refused.
+  private var stop: DataError {
+    let state = progress.current
+    var error = DataError(
+      "The import has stopped there: \(ProgressText.count(state.documents, "document")) "
+        + "\(state.documents == 1 ? "was" : "were") written, \(ProgressText.grouped(state.failed)) refused. "
+        + "Correct the source, or leave out such documents with --continue.")
+    error.saysProgress = true
+    return error
   }
 
   /// Moves the position behind all batches that are done without one before them that is not.

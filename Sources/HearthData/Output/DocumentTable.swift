@@ -16,8 +16,6 @@ package struct DocumentTable: Sendable {
     self.database = database
   }
 
-  package var count: Int { rows.count }
-
   package mutating func add(_ document: Document, fields: MapValue) {
     rows.append((document.key.canonicalString, fields))
     for entry in fields.entries where names.count < Self.maximumFields {
@@ -25,18 +23,17 @@ package struct DocumentTable: Sendable {
     }
   }
 
-  package func lines(width: Int) -> [String] {
+  package var layout: TableLayout {
     var layout = TableLayout(["DOCUMENT"] + names)
     for row in rows {
       layout.add([row.path] + names.map { name in row.fields[name].map { Self.cell($0, database) } ?? "" })
     }
-    return layout.lines(width: width)
+    return layout
   }
 
-  /// A value in a cell: texts as they are, everything else as JSON.
+  /// A value in a cell: JSON, which tells texts from everything else by their quotation marks; times and references are bare.
   package static func cell(_ value: Value, _ database: DatabaseID) -> String {
     switch value {
-    case .string(let text): return text
     case .timestamp(let time): return time.rfc3339
     case .reference(let reference): return reference.key.canonicalString
     default:

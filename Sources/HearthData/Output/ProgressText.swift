@@ -2,27 +2,49 @@
 package enum ProgressText {
   private static let barWidth = 24
 
-  /// - Parameter what: Such as "Importing".
-  package static func line(_ what: String, _ state: DataProgress.State, _ meter: RateMeter) -> String {
-    var parts = [what]
-    if let total = state.total, total > 0 {
-      let share = Double(min(max(state.done, 0), total)) / Double(total)
-      let filled = Int(share * Double(barWidth))
-      parts.append(
-        "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: barWidth - filled) + "] "
-          + "\(Int(share * 100)) %")
+  private static let narrowestBar = 5
+  private static let gap = "  "
+
+  /// - Parameters:
+  ///   - what: Such as "Importing".
+  ///   - width: The characters that there is room for. A short bar, then none, and no rate make room for the rest.
+  package static func line(
+    _ what: String, _ state: DataProgress.State, _ meter: RateMeter, width: Int = .max
+  ) -> String {
+    var counts = [count(state.documents, "document")]
+    if state.skipped > 0 { counts.append("\(grouped(state.skipped)) skipped") }
+    if state.failed > 0 { counts.append("\(grouped(state.failed)) failed") }
+    let rate = meter.documentsPerSecond.map { ["\(grouped(Int($0.rounded())))/s"] } ?? []
+    let left = meter.secondsLeft(of: state).map { [duration($0) + " left"] } ?? []
+    guard let total = state.total, total > 0 else {
+      let whole = ([what] + counts + rate).joined(separator: gap)
+      return whole.count <= width ? whole : String(([what] + counts).joined(separator: gap).prefix(width))
     }
-    parts.append("\(grouped(state.documents)) documents")
-    if state.skipped > 0 { parts.append("\(grouped(state.skipped)) skipped") }
-    if state.failed > 0 { parts.append("\(grouped(state.failed)) failed") }
-    if let rate = meter.documentsPerSecond { parts.append("\(grouped(Int(rate.rounded())))/s") }
-    if let seconds = meter.secondsLeft(of: state) { parts.append(duration(seconds) + " left") }
-    return parts.joined(separator: "  ")
+    let share = Double(min(max(state.done, 0), total)) / Double(total)
+    let percent = "\(Int(share * 100)) %"
+    let whole = ([what, percent] + counts + rate + left).joined(separator: gap)
+    // The bar stands in brackets, with a space before the percentage.
+    let bar = min(barWidth, width - whole.count - 3)
+    if bar >= narrowestBar {
+      let filled = Int(share * Double(bar))
+      let drawn = "[" + String(repeating: "#", count: filled) + String(repeating: "-", count: bar - filled) + "] "
+      return ([what, drawn + percent] + counts + rate + left).joined(separator: gap)
+    }
+    let shorter = [whole, ([what, percent] + counts + left).joined(separator: gap)]
+    return shorter.first { $0.count <= width } ?? String(([what, percent] + left).joined(separator: gap).prefix(width))
+  }
+
+  /// Such as "4 documents".
+  package static func count(_ number: Int, _ noun: String) -> String {
+    guard number != 1 else { return "1 \(noun)" }
+    let isRegular = !noun.hasSuffix("y") && !noun.hasSuffix("x")
+    return "\(grouped(number)) "
+      + (isRegular ? noun + "s" : noun.hasSuffix("x") ? noun + "es" : noun.dropLast() + "ies")
   }
 
   /// The line at the end, such as "Exported 1,234 documents in 2.5 s (494/s)."
   package static func summary(_ what: String, _ state: DataProgress.State, earlier: Int, seconds: Double) -> String {
-    var text = "\(what) \(grouped(state.documents)) documents"
+    var text = "\(what) \(count(state.documents, "document"))"
     if earlier > 0 { text += ", \(grouped(earlier)) of them before" }
     if state.skipped > 0 { text += ", skipped \(grouped(state.skipped))" }
     if state.failed > 0 { text += ", left out \(grouped(state.failed))" }

@@ -1,9 +1,11 @@
-/// Rows of text in columns, cut to a width.
+/// Rows of text in columns, cut to a width in cells of the terminal.
 package struct TableLayout: Sendable {
   private let titles: [String]
   /// The columns whose cells stand at the right, such as numbers.
   private let rightColumns: Set<Int>
   private var rows: [[String]] = []
+
+  package var rowCount: Int { rows.count }
 
   private static let gap = 2
   private static let widestCell = 60
@@ -19,10 +21,10 @@ package struct TableLayout: Sendable {
     rows.append(cells.prefix(titles.count).map { Self.safe($0) } + Array(repeating: "", count: missing))
   }
 
-  /// The lines, of which the first has the titles. None is longer than the width; columns that do not fit are left out, from the last on.
+  /// The lines; the first has the titles. None takes more cells than the width; columns that do not fit are left out, from the last on.
   package func lines(width: Int) -> [String] {
     var widths = titles.indices.map { column in
-      min(Self.widestCell, max(titles[column].count, rows.lazy.map { $0[column].count }.max() ?? 0))
+      min(Self.widestCell, max(CellWidth.of(titles[column]), rows.lazy.map { CellWidth.of($0[column]) }.max() ?? 0))
     }
     func total() -> Int { widths.reduce(0, +) + Self.gap * max(0, widths.count - 1) }
     // First the widest columns become narrower, then the last ones go.
@@ -39,8 +41,8 @@ package struct TableLayout: Sendable {
   private func line(_ cells: [String], _ widths: [Int]) -> String {
     var line = ""
     for (column, width) in widths.enumerated() {
-      let cell = cells[column].count <= width ? cells[column] : cells[column].prefix(max(0, width - 1)) + "…"
-      let padding = String(repeating: " ", count: max(0, width - cell.count))
+      let cell = CellWidth.cut(cells[column], to: width)
+      let padding = String(repeating: " ", count: max(0, width - CellWidth.of(cell)))
       if column > 0 { line += String(repeating: " ", count: Self.gap) }
       line += rightColumns.contains(column) ? padding + cell : cell + padding
     }

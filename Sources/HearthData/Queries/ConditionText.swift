@@ -1,79 +1,128 @@
-internal import Foundation
 internal import HearthModel
 
 /// A condition of a command line, such as `population >= 1000000`, cut into its three parts.
 ///
-/// Between a field and a symbol no space is needed. A name that is not a plain identifier stands in backquotes.
-struct ConditionText: Equatable {
+/// Between a field and a symbol no space is needed. A name that is not plain stands in backquotes.
+struct ConditionText {
   var field: String
   var op: FieldFilter.Operator
   var value: String
+  /// The field and the operator as they were written, for messages about the value.
+  private(set) var start = ""
 
-  static let symbols: [(text: String, op: FieldFilter.Operator)] = [
-    ("==", .equal), ("!=", .notEqual), ("<=", .lessThanOrEqual), (">=", .greaterThanOrEqual), ("<", .lessThan),
-    (">", .greaterThan), ("=", .equal),
+  /// `=` stands for `==`.
+  private static let operators: [String: FieldFilter.Operator] = [
+    "==": .equal, "=": .equal, "!=": .notEqual, "<": .lessThan, "<=": .lessThanOrEqual, ">": .greaterThan,
+    ">=": .greaterThanOrEqual, "array-contains": .arrayContains, "array-contains-any": .arrayContainsAny, "in": .in,
+    "not-in": .notIn,
   ]
 
-  static let words: [(text: String, op: FieldFilter.Operator)] = [
-    ("array-contains-any", .arrayContainsAny), ("array-contains", .arrayContains), ("not-in", .notIn), ("in", .in),
-  ]
+  static let operatorNames = "==, !=, <, <=, >, >=, array-contains, array-contains-any, in and not-in"
 
-  init(field: String, op: FieldFilter.Operator, value: String) {
-    self.field = field
-    self.op = op
-    self.value = value
-  }
+  /// The operators of other languages and the slips of fingers, and what they most likely mean.
+  private static let otherNames: [String: String] = {
+    let spellings = [
+      "==": "=== ==== ~ ~~ ~= =~ : := =: <=> is equals equal eq like",
+      "!=": "<> >< ! =! !== =!= !!= !=! !=== !~ ≠ ne neq",
+      "<": "<< lt", "<=": "=< ==< <== !> ≤ le lte", ">": ">> gt", ">=": "=> ==> >== !< ≥ ge gte",
+      "array-contains": "contains has arraycontains", "in": "one-of",
+      "array-contains-any": "contains-any any containsany arraycontainsany", "not-in": "notin nin",
+    ]
+    let pairs = spellings.flatMap { name, others in others.split(separator: " ").map { (String($0), name) } }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }()
 
+  private static let symbolCharacters: Set<Character> = ["=", "!", "<", ">", "~", "≠", "≤", "≥", "&", "|", ":"]
+
+  /// - Throws: A ``DataError`` for a wrong argument that names the place in the text and the nearest right form.
   init(parsing text: String) throws(DataError) {
-    let bytes = Array(text.utf8)
-    var rest = Self.trimmed(bytes[...])
-    let fieldEnd = Self.endOfField(in: rest)
-    field = String(decoding: rest[..<fieldEnd], as: UTF8.self)
-    rest = Self.trimmed(rest[fieldEnd...])
-    guard let (op, end) = Self.operation(at: rest) else {
-      let known = (Self.symbols.dropLast() + Self.words).map(\.text).joined(separator: ", ")
-      throw DataError(
-        "--where \"\(text)\": expected a field, an operator and a value, such as 'population >= 1000000'. The operators are \(known)."
+    let place = "--where \"\(text)\""
+    let characters = Array(text)
+    let word = Words.trimmed(characters[...])
+    guard !word.isEmpty else {
+      throw .argument("\(place): a condition is a field, an operator and a value, such as 'population >= 1000000'.")
+    }
+    let nameEnd = FieldText.end(in: word, at: Self.symbolCharacters.union([" ", "\t"]).subtracting([":"]))
+    field = String(word[..<nameEnd])
+    let rest = Words.trimmed(word[nameEnd...])
+    let name = Self.operatorName(at: rest)
+    guard !name.isEmpty else {
+      throw .argument(
+        "\(place): an operator is missing after \(field), as in 'population >= 1000000'. The operators are \(Self.operatorNames)."
       )
     }
+    let operand = Words.trimmed(rest[name.endIndex...])
+    guard !field.isEmpty else {
+      throw .argument(
+        "\(place): the name of a field is missing before \"\(String(name))\" (character \(name.startIndex + 1)).")
+    }
+    _ = try FieldText.path(field, at: place)
+    let spelling = Self.normalized(String(name))
+    guard let op = Self.operators[spelling] else {
+      throw Self.unknown(name, at: place, field: field, operand: operand)
+    }
     self.op = op
-    value = String(decoding: Self.trimmed(rest[end...]), as: UTF8.self)
-    guard !field.isEmpty else { throw DataError("--where \"\(text)\": a field is missing before the operator.") }
+    // An operator in two pieces.
+    let more = operand.prefix { Self.symbolCharacters.subtracting([":"]).contains($0) }
+    if !more.isEmpty, let whole = Self.meaning(of: String(name) + String(more)) {
+      let rest = String(Words.trimmed(operand[more.endIndex...]))
+      throw .argument(
+        "\(place): there is no operator \"\(String(name)) \(String(more))\" (character \(name.startIndex + 1)). Write "
+          + "\(ShellWord.quoted("\(field) \(whole) \(rest)")).")
+    }
+    start = "\(field) \(String(name)) "
+    value = String(operand)
     guard !value.isEmpty else {
-      throw DataError("--where \"\(text)\": a value is missing; the empty text is written as '\"\"'.")
+      throw .argument(
+        "\(place): a value is missing after \"\(String(name))\" (character \(name.endIndex + 1)). The empty text is written as "
+          + "\(ShellWord.quoted("\(field) \(String(name)) \"\""))."
+      )
     }
   }
 
-  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    let start = bytes.firstIndex { $0 != 0x20 && $0 != 0x09 } ?? bytes.endIndex
-    let end = bytes.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? start
-    return bytes[start..<max(start, end)]
+  /// The symbols, or the word, at the beginning of a text.
+  private static func operatorName(at text: ArraySlice<Character>) -> ArraySlice<Character> {
+    let symbols = text.prefix { symbolCharacters.contains($0) }
+    if !symbols.isEmpty { return symbols }
+    return text.prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
   }
 
-  /// The end of the name: a space or a symbol outside of backquotes.
-  private static func endOfField(in bytes: ArraySlice<UInt8>) -> Int {
-    var isQuoted = false
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      switch bytes[index] {
-      case UInt8(ascii: "`"): isQuoted.toggle()
-      case UInt8(ascii: "\\") where isQuoted: index += 1
-      case 0x20 where !isQuoted, 0x09 where !isQuoted, UInt8(ascii: "=") where !isQuoted,
-        UInt8(ascii: "!") where !isQuoted, UInt8(ascii: "<") where !isQuoted, UInt8(ascii: ">") where !isQuoted:
-        return index
-      default: break
+  private static func normalized(_ name: String) -> String { name.lowercased().replacing("_", with: "-") }
+
+  /// The operator that symbols are, or most likely mean.
+  private static func meaning(of symbols: String) -> String? {
+    operators[symbols] == nil ? otherNames[symbols] : symbols
+  }
+
+  private static func unknown(
+    _ name: ArraySlice<Character>, at place: String, field: String, operand: ArraySlice<Character>
+  ) -> DataError {
+    let spelling = normalized(String(name))
+    var (meant, rest) = (otherNames[spelling], operand)
+    // Operators of two words.
+    let second = operand.prefix { !Words.isSpace($0) }
+    switch (spelling, normalized(String(second))) {
+    case ("not", "in"): (meant, rest) = ("not-in", Words.trimmed(operand[second.endIndex...]))
+    case ("is", "not"): (meant, rest) = ("!=", Words.trimmed(operand[second.endIndex...]))
+    case ("array", "contains"): (meant, rest) = ("array-contains", Words.trimmed(operand[second.endIndex...]))
+    default: break
+    }
+    if meant == nil, name.first?.isLetter == true {
+      meant = NearestWord.of(spelling, in: words)
+      // A word behind the field may also be the rest of a name with spaces.
+      if meant == nil, let symbol = operand.firstIndex(where: { symbolCharacters.contains($0) }) {
+        let rest = String(Words.trimmed(operand[..<symbol]))
+        let whole = field + " " + String(name) + (rest.isEmpty ? "" : " " + rest)
+        return .argument(
+          "\(place): there is no operator \"\(String(name))\" (character \(name.startIndex + 1)). If the field is called \(whole), write "
+            + "it in backquotes: \(ShellWord.quoted("`\(whole)` \(String(operand[symbol...]))")).")
       }
-      index += 1
     }
-    return bytes.endIndex
+    let advice =
+      meant.map { "Write \(ShellWord.quoted("\(field) \($0)" + (rest.isEmpty ? "" : " " + String(rest))))." }
+      ?? "The operators are \(operatorNames)."
+    return .argument("\(place): there is no operator \"\(String(name))\" (character \(name.startIndex + 1)). \(advice)")
   }
 
-  private static func operation(at bytes: ArraySlice<UInt8>) -> (FieldFilter.Operator, end: Int)? {
-    for symbol in symbols where bytes.starts(with: symbol.text.utf8) {
-      return (symbol.op, bytes.startIndex + symbol.text.utf8.count)
-    }
-    let word = bytes.prefix { $0 != 0x20 && $0 != 0x09 }
-    let name = String(decoding: word, as: UTF8.self).lowercased().replacingOccurrences(of: "_", with: "-")
-    return words.first { $0.text == name }.map { ($0.op, word.endIndex) }
-  }
+  private static let words = ["array-contains", "array-contains-any", "in", "not-in"]
 }

@@ -18,12 +18,17 @@ package struct DataQuery: Sendable {
 
   package init(collection: String) { self.collection = collection }
 
+  /// - Throws: A ``DataError`` that names the word that makes no sense, in any database.
+  package func check() throws(DataError) {
+    _ = try query(in: DatabaseID(projectID: "any"))
+  }
+
   /// - Throws: A ``DataError`` that names the word that makes no sense.
   package func query(in database: DatabaseID) throws(DataError) -> Query {
     var query = Query(path: ResourcePath())
     if isCollectionGroup {
       guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
-        throw DataError(
+        throw .argument(
           "\"\(collection)\" is not the id of a collection: with --collection-group, give the last part of the path alone."
         )
       }
@@ -32,15 +37,15 @@ package struct DataQuery: Sendable {
       query.path = try DataPath.collection(collection)
     }
     for condition in conditions { query = query.with(filter: try filter(condition, query.path, database)) }
-    for order in orders { query = query.with(order: try Self.order(order)) }
+    for order in orders { query = query.with(order: try OrderText.order(order)) }
     if let limit {
-      guard limit > 0 else { throw DataError("--limit \(limit): a limit is at least 1.") }
+      guard limit > 0 else { throw .argument("--limit \(limit): a limit is at least 1.") }
       query = query.with(limit: limit)
     }
     guard startAt == nil || startAfter == nil else {
-      throw DataError("--start-at and --start-after exclude each other.")
+      throw .argument("--start-at and --start-after exclude each other.")
     }
-    guard endAt == nil || endBefore == nil else { throw DataError("--end-at and --end-before exclude each other.") }
+    guard endAt == nil || endBefore == nil else { throw .argument("--end-at and --end-before exclude each other.") }
     query.startAt = try bound(
       startAt ?? startAfter, startAt == nil ? "--start-after" : "--start-at", startAt != nil, query, database)
     query.endAt = try bound(
@@ -54,35 +59,16 @@ package struct DataQuery: Sendable {
     _ text: String, _ collection: ResourcePath, _ database: DatabaseID
   ) throws(DataError) -> Filter {
     let condition = try ConditionText(parsing: text)
-    let path = try DataPath.field(condition.field)
-    var value = try Self.value(condition.value, of: "--where \"\(text)\"", database)
-    if path.isDocumentKey { value = try key(value, below: collection, of: "--where \"\(text)\"", database) }
+    let place = "--where \"\(text)\""
+    let path = try FieldText.path(condition.field, at: place)
+    var value = try OperandText.value(condition.value, at: place, after: condition.start, database)
+    if path.isDocumentKey { value = try key(value, below: collection, of: place, database) }
     if condition.op == .in || condition.op == .notIn || condition.op == .arrayContainsAny {
       guard case .array(let elements) = value, !elements.isEmpty else {
-        throw DataError("--where \"\(text)\": this operator needs a list of values, such as '[\"CA\", \"NY\"]'.")
+        throw .argument("\(place): this operator needs a list of values, such as '[\"CA\", \"NY\"]'.")
       }
     }
     return .field(path, condition.op, value)
-  }
-
-  /// JSON in the form of docs/data-format.md, or else the text itself.
-  static func value(_ text: String, of place: String, _ database: DatabaseID) throws(DataError) -> Value {
-    let json: JSONText
-    do {
-      json = try JSONTextReader.read(Array(text.utf8)[...])
-    } catch {
-      guard let first = text.first, !"\"[{".contains(first) else {
-        throw DataError(
-          "\(place): \"\(text)\" is not complete JSON (\(error.message) at character \(error.offset + 1)). Quote the whole word for "
-            + "the shell with single quotation marks.")
-      }
-      return .string(text)
-    }
-    do {
-      return try ValueJSON(database: database).value(json)
-    } catch {
-      throw DataError("\(place): \(error).")
-    }
   }
 
   /// The document that an id or a path names, as a condition on `__name__` needs it.
@@ -100,39 +86,24 @@ package struct DataQuery: Sendable {
       let isID = !text.utf8.contains(UInt8(ascii: "/"))
       let path = isID && !isCollectionGroup ? collection.canonicalString + "/" + text : text
       guard let key = try? DocumentKey(parsing: path) else {
-        throw DataError("\(place): \"\(text)\" names no document; give the path of one, such as cities/SF.")
+        throw .argument("\(place): \"\(text)\" names no document; give the path of one, such as cities/SF.")
       }
       return .reference(ReferenceValue(database: database, key: key))
-    default: throw DataError("\(place): __name__ is compared with ids or paths of documents.")
+    default: throw .argument("\(place): __name__ is compared with ids or paths of documents.")
     }
   }
 
-  // MARK: - Orders and positions
-
-  /// `FIELD`, `FIELD:desc` or `FIELD desc`.
-  private static func order(_ text: String) throws(DataError) -> OrderBy {
-    let directions: [String: OrderBy.Direction] = [
-      "asc": .ascending, "ascending": .ascending, "desc": .descending, "descending": .descending,
-    ]
-    guard let mark = text.lastIndex(where: { $0 == ":" || $0 == " " }) else {
-      return OrderBy(path: try DataPath.field(text), direction: .ascending)
-    }
-    let word = text[text.index(after: mark)...].lowercased()
-    guard let direction = directions[word] else {
-      throw DataError("--order-by \"\(text)\": expected a field, and asc or desc, such as population:desc.")
-    }
-    return OrderBy(path: try DataPath.field(String(text[..<mark])), direction: direction)
-  }
+  // MARK: - Positions
 
   private func bound(
     _ text: String?, _ option: String, _ isInclusive: Bool, _ query: Query, _ database: DatabaseID
   ) throws(DataError) -> Bound? {
     guard let text else { return nil }
     let place = "\(option) \"\(text)\""
-    let value = try Self.value(text, of: place, database)
+    let value = try OperandText.value(text, at: place, database)
     var position = if case .array(let elements) = value { elements } else { [value] }
     guard !position.isEmpty, position.count <= query.orders.count else {
-      throw DataError(
+      throw .argument(
         "\(place): a position has a value for each order, and there are \(query.orders.count): "
           + query.orders.map(\.path.canonicalString).joined(separator: ", ") + ".")
     }

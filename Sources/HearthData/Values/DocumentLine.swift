@@ -23,20 +23,23 @@ package struct DocumentLine: Sendable {
 
   /// Writes a document, without the end of the line.
   ///
-  /// - Parameter hasTimes: True to add the times of its creation and of its last change, which no reader needs.
+  /// - Parameters:
+  ///   - fields: What is written as its fields; nil for those that it has.
+  ///   - hasTimes: True to add the times of its creation and of its last change, which no reader needs.
   /// - Throws: `WireFormatError` if the document's fields are damaged.
   package static func write(
-    _ document: Document, hasTimes: Bool = true, to writer: inout ValueJSONWriter
+    _ document: Document, fields: MapValue? = nil, hasTimes: Bool = true, to writer: inout ValueJSONWriter
   ) throws(WireFormatError) {
-    let fields = try document.fields.decoded()
+    let decoded = if let fields { fields } else { try document.fields.decoded() }
     writer.append("{\"path\":")
     writer.write(document.key.canonicalString)
     writer.append(",\"fields\":")
-    writer.writeFields(fields)
+    writer.writeFields(decoded)
     if hasTimes {
       if document.createTime > .none { writeTime("createTime", document.createTime, to: &writer) }
       if document.version > .none { writeTime("updateTime", document.version, to: &writer) }
     }
+    if document.hasLocalMutations { writer.append(",\"hasPendingWrites\":true") }
     writer.append("}")
   }
 
@@ -47,7 +50,8 @@ package struct DocumentLine: Sendable {
 
   // MARK: - Reading
 
-  private static let members: Set<String> = ["path", "fields", "createTime", "updateTime"]
+  /// The times and the mark of a pending write, which `hearth cache export` adds, are for information.
+  private static let members: Set<String> = ["path", "fields", "createTime", "updateTime", "hasPendingWrites"]
 
   package init(parsing line: ArraySlice<UInt8>, database: DatabaseID) throws(Failure) {
     let json: JSONText

@@ -99,6 +99,10 @@ package struct ValueJSON: Sendable {
 
   // MARK: - Types
 
+  private static let types = [
+    "$timestamp", "$bytes", "$reference", "$geopoint", "$double", "$integer", "$vector", "$map",
+  ]
+
   private func typed(_ name: String, _ content: JSONText) throws(Failure) -> Value {
     switch name {
     case "$timestamp": return .timestamp(try timestamp(content))
@@ -121,9 +125,11 @@ package struct ValueJSON: Sendable {
       return .integer(integer)
     case "$vector": return .vector(try doubles(content))
     case "$map": return .map(try fields(content))
+    case let change where WriteJSON.changes.contains(change):
+      throw failure("this changes a whole field of `hearth data set`; it is no value, and no element of an array")
     default:
-      throw failure(
-        "there is no such type: use $timestamp, $bytes, $reference, $geopoint, $double, $integer, $vector or $map")
+      let meant = NearestWord.of(name, in: Self.types + WriteJSON.changes).map { "; the nearest is \($0)" } ?? ""
+      throw failure("there is no such type: use \(Self.types.joined(separator: ", "))\(meant)")
     }
   }
 

@@ -135,6 +135,20 @@ package struct ValueJSONWriter {
   }
 }
 
+extension Value {
+  /// The value in the JSON of docs/data-format.md.
+  package func dataJSON(in database: DatabaseID) -> JSONText {
+    var writer = ValueJSONWriter(database: database)
+    writer.write(self)
+    do {
+      return try JSONTextReader.read(writer.bytes[...])
+    } catch {
+      // More than a document can be nested, which a damaged cache may hold.
+      return .string("unreadable: \(error.message)")
+    }
+  }
+}
+
 extension MapValue {
   /// The elements, if the map is a vector and nothing else: its two members, and an array of doubles alone.
   fileprivate var plainVector: [Double]? {

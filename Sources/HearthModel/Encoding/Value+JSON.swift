@@ -1,24 +1,4 @@
 extension Value {
-  /// The value as JSON for a reader: numbers, texts, arrays and objects as they are, a time as in RFC 3339, bytes in base 64, a
-  /// reference as its path, a vector as an array. The type of a value does not always show.
-  package var plainJSON: JSONText {
-    if let elements = vectorElements { return .array(elements.map { .double($0) }) }
-    switch self {
-    case .null: return .null
-    case .boolean(let value): return .bool(value)
-    case .integer(let value): return .integer(value)
-    case .double(let value): return .double(value)
-    case .timestamp(let time): return .string(time.rfc3339)
-    case .pendingServerTimestamp(let time, _): return .string(time.rfc3339)
-    case .string(let value): return .string(value)
-    case .bytes(let bytes): return .string(Self.base64(bytes))
-    case .reference(let reference): return .string(reference.key.canonicalString)
-    case .geoPoint(let point): return Self.json(point)
-    case .array(let elements): return .array(elements.map(\.plainJSON))
-    case .map(let map): return map.plainJSON
-    }
-  }
-
   /// The value as a `google.firestore.v1.Value` in the JSON of protocol buffers, which keeps its type.
   package var typedJSON: JSONText {
     switch self {
@@ -60,7 +40,6 @@ extension Value {
 }
 
 extension MapValue {
-  package var plainJSON: JSONText { .object(entries.map { ($0.key, $0.value.plainJSON) }) }
   package var typedJSON: JSONText { .object(entries.map { ($0.key, $0.value.typedJSON) }) }
 }
 

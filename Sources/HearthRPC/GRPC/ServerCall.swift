@@ -183,7 +183,7 @@ extension ServerCall {
   }
 
   /// Adds a response message, and waits as below.
-  func send(_ message: [UInt8], isHeldBack: Bool) async throws {
+  package func send(_ message: [UInt8], isHeldBack: Bool) async throws {
     guard let transcoder else {
       return try await send(isHeldBack: isHeldBack) { MessageAssembler.write(message, to: &$0) }
     }

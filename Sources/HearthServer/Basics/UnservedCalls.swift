@@ -11,7 +11,7 @@ enum UnservedCalls {
   private static let beta =
     "The API google.firestore.v1beta1 is not served; google.firestore.v1 is, in REST at paths that begin with /v1/. \(page)"
   private static let admin =
-    "The API google.firestore.admin.v1 is not served: databases are created by their first commit, and indexes are declared in "
+    "Of the API google.firestore.admin.v1 only ListDatabases is served, over gRPC: databases are created by their first commit, and indexes are declared in "
     + "the file of --indexes. \(page)"
   private static let datastore =
     "The API google.datastore.v1 (Datastore mode) is not served; google.firestore.v1 is. \(page)"

@@ -18,6 +18,11 @@ protocol Databases: AnyObject, Sendable {
   ///   A failure is that of this call: the next one tries again.
   func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase
 
+  /// The names of the databases that exist, in order: those with a commit.
+  ///
+  /// - Throws: `StatusError`: UNAVAILABLE when the databases are out of reach, INTERNAL when their folder cannot be read.
+  func names() async throws(StatusError) -> [DatabaseID]
+
   /// Makes these the declared indexes of all databases, also of those that are opened later. The latest declaration counts.
   ///
   /// It returns when the open databases know them. They are filled afterwards; queries are answered the same before, in between and then. A

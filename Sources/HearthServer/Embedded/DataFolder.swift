@@ -106,6 +106,26 @@ final class DataFolder: Sendable {
     for suffix in Self.fileSuffixes { unlink(file + suffix) }
   }
 
+  /// The databases that have a file.
+  ///
+  /// - Throws: INTERNAL if the folder cannot be read.
+  func databases() throws(StatusError) -> [DatabaseID] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: path).compactMap(Self.databaseID)
+    } catch {
+      throw StatusError(code: .internal, message: "The data folder cannot be read: \(error.localizedDescription)")
+    }
+  }
+
+  /// The database whose file has this name; nil for other files.
+  private static func databaseID(ofFile name: String) -> DatabaseID? {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[2] == "sqlite", let project = parts[0].removingPercentEncoding,
+      let database = parts[1].removingPercentEncoding, escaped(project) == parts[0], escaped(database) == parts[1]
+    else { return nil }
+    return DatabaseID(projectID: project, database: database)
+  }
+
   /// The database and the files that SQLite puts next to it.
   private static let fileSuffixes = ["", "-wal", "-shm"]
 

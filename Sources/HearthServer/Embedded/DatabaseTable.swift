@@ -124,6 +124,11 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     }
   }
 
+  /// The databases with a commit that are open.
+  var settled: [DatabaseID] {
+    entries.compactMap { id, entry in if case .open = entry { id } else { nil } }
+  }
+
   // MARK: - Calls
 
   /// The database if it is open or blank, noted as used.

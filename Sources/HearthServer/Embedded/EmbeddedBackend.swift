@@ -230,6 +230,19 @@ final class EmbeddedBackend: Databases {
       })
   }
 
+  // MARK: - Names
+
+  func names() async throws(StatusError) -> [DatabaseID] {
+    guard let folder else { return state.withLock { $0.table.settled }.sorted() }
+    let result = await withCheckedContinuation {
+      (done: CheckedContinuation<Result<[DatabaseID], StatusError>, Never>) in
+      fileOpenings.run {
+        done.resume(returning: Result { () throws(StatusError) in try folder.databases() })
+      }
+    }
+    return try result.get().sorted()
+  }
+
   // MARK: - Indexes
 
   func declare(_ contents: IndexFile.Contents) async {

@@ -1,4 +1,5 @@
 internal import Foundation
+package import HearthModel
 internal import HearthRPC
 package import Logging
 internal import NIOCore
@@ -127,7 +128,7 @@ package final class EmbeddedServer: Sendable {
         })
     }
     let port = listening.localAddress?.port ?? configuration.port
-    logger.info("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
+    logger.debug("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
     let server = EmbeddedServer(
       stopping: stopping, host: configuration.host, port: port, databases: databases, calls: calls,
       listening: listening, connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
@@ -185,6 +186,8 @@ package final class EmbeddedServer: Sendable {
     var services = [FirestoreService.name: firestore.methods, HealthService.name: health.methods]
     let reflection = ReflectionService(
       .server, services: Array(services.keys) + ReflectionService.names)
+    // Reflection does not name it: nearly all of that API is not served.
+    services[AdminService.name] = AdminService(sessions: firestore.sessions).methods
     for name in ReflectionService.names { services[name] = reflection.methods }
     return services
   }
@@ -210,6 +213,13 @@ package final class EmbeddedServer: Sendable {
   package var refusedConnections: Int { calls.load.refusedConnections }
   /// The calls in progress, and the bytes that they hold for and from clients.
   var load: ServerLoad { calls.load }
+
+  /// The names of the databases that exist, in order.
+  ///
+  /// - Throws: `StatusError` if they cannot be found out.
+  package func databaseNames() async throws -> [DatabaseID] {
+    try await databases.names()
+  }
 
   /// Reports what is in use now to the metrics backend, in addition to the reports at intervals.
   package func reportUse() {

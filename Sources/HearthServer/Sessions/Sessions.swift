@@ -16,4 +16,13 @@ struct Sessions: Sendable {
   func open(_ id: DatabaseID) async throws(StatusError) -> Session {
     Session(try await databases.database(id), of: .owner, accessGuard: accessGuard)
   }
+
+  /// The names of the databases that exist and whose collections the caller may list, in order.
+  ///
+  /// - Throws: As ``Databases/names()``.
+  func databaseNames() async throws(StatusError) -> [DatabaseID] {
+    try await databases.names().filter { id in
+      (try? accessGuard.check(.listChildren(of: ResourcePath()), by: .owner, in: id)) != nil
+    }
+  }
 }

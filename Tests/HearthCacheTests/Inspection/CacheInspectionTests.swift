@@ -73,7 +73,7 @@ struct CacheInspectionTests {
     #expect(try list(of: nil) == [expected])
     #expect(try list(of: .some(nil)) == [expected])
     #expect(try list(of: .some("alice")).isEmpty)
-    #expect(expected.json.compact.contains("\"code\":\"PERMISSION_DENIED\""))
+    #expect(expected.json { _ in .null }.compact.contains("\"code\":\"PERMISSION_DENIED\""))
   }
 
   /// A cache without targets that keeps one refused write and has nothing else with a name in it.
@@ -128,7 +128,7 @@ struct CacheInspectionTests {
     #expect(try CacheInspection.read(folder: folder.path) { $0.databaseID } == TestCache.databaseID)
     var text = ""
     let export = CacheExport(format: .bundle, viewpoint: .backend, collection: nil)
-    #expect(try export.run(folder: folder.path, createTime: time(1)) { text += $0 } == 0)
+    #expect(try export.run(folder: folder.path, createTime: time(1), line: { _, _ in "" }) { text += $0 } == 0)
     #expect(text.contains("\"totalDocuments\":0"))
   }
 
@@ -148,25 +148,21 @@ struct CacheInspectionTests {
     let (cache, store) = try InspectedFolder.open(folder.folder)
     while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
     cache.close()
-    func json(_ viewpoint: CacheInspection.Viewpoint) throws -> [String] {
+    func documents(_ viewpoint: CacheInspection.Viewpoint) throws -> [Document] {
       try folder.read { cache in
-        var texts: [String] = []
-        try cache.forEachDocument(in: .everything(under: ResourcePath()), as: viewpoint) {
-          texts.append(try $0.json(keepsTypes: true).compact)
-        }
-        texts += try cache.run(collection("cities"), as: viewpoint).documents.map {
-          try $0.json(keepsTypes: false).compact
-        }
-        texts.append(try cache.document(for: key("towns/t1"), as: viewpoint).json(keepsTypes: true).compact)
-        return texts
+        var documents: [Document] = []
+        try cache.forEachDocument(in: .everything(under: ResourcePath()), as: viewpoint) { documents.append($0) }
+        documents += try cache.run(collection("cities"), as: viewpoint).documents
+        documents.append(try cache.document(for: key("towns/t1"), as: viewpoint))
+        return documents
       }
     }
     for viewpoint in [CacheInspection.Viewpoint.backend, .user(nil)] {
-      let texts = try json(viewpoint)
-      #expect(texts.count > 15 && !texts.contains { $0.contains("hasPendingWrites") })
+      let documents = try documents(viewpoint)
+      #expect(documents.count > 15 && !documents.contains(where: \.hasLocalMutations))
     }
     // The other user's write still waits.
-    #expect(try json(.user("alice")).contains { $0.contains("\"hasPendingWrites\":true") })
+    #expect(try documents(.user("alice")).contains(where: \.hasLocalMutations))
   }
 
   @Test("nothing in the folder changes, and no file is made in it")
@@ -302,7 +298,7 @@ struct CacheInspectionTests {
     var lines: [String] = []
     try folder.read {
       try $0.forEachPendingBatch {
-        lines.append($0.json.compact)
+        lines.append($0.json { _ in .null }.compact)
         return true
       }
     }
@@ -339,10 +335,8 @@ struct CacheInspectionTests {
   @Test("a query gives the documents and the plan of a client")
   func queries() throws {
     let folder = try InspectedFolder()
-    var text = QueryText(collection: "cities")
-    text.conditions = ["n >= 8"]
-    text.orders = ["n desc"]
-    let query = try text.query()
+    let query = collection("cities").with(filter: .field(field("n"), .greaterThanOrEqual, 8))
+      .with(order: OrderBy(path: field("n"), direction: .descending))
     let (documents, execution) = try folder.read { try $0.run(query, as: .user(nil), clock: { .zero }) }
     #expect(documents.map(\.key.id) == ["c1", "c9", "c8"])
     let (cache, store) = try InspectedFolder.open(folder.folder)

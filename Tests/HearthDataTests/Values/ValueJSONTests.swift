@@ -64,6 +64,13 @@ struct ValueJSONTests {
     #expect(try read(text) == value)
   }
 
+  @Test("a value within other JSON has the same form")
+  func withinJSON() {
+    let value: Value = ["t": .timestamp(Timestamp(seconds: 1, nanoseconds: 0)), "d": 3.0, "i": 3]
+    #expect(
+      value.dataJSON(in: database).compact == #"{"d":3.0,"i":3,"t":{"$timestamp":"1970-01-01T00:00:01Z"}}"#)
+  }
+
   @Test("references of the database are paths, others are full names")
   func references() throws {
     let key = try DocumentKey(parsing: "projects/p/databases/d/documents/x")

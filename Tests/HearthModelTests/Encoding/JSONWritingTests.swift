@@ -34,10 +34,9 @@ struct JSONWritingTests {
     #expect(Timestamp(seconds: seconds, nanoseconds: nanoseconds).rfc3339 == text)
   }
 
-  @Test("values have a plain form and one that keeps their types")
+  @Test("values keep their types")
   func values() {
-    let value: Value = ["b": .bytes([0xFB, 0xFF]), "i": 1, "d": 1.5, "l": .array(["x"]), "v": .vector([1])]
-    #expect(value.plainJSON.compact == #"{"b":"+/8=","d":1.5,"i":1,"l":["x"],"v":[1.0]}"#)
+    #expect(Value.bytes([0xFB, 0xFF]).typedJSON.compact == #"{"bytesValue":"+/8="}"#)
     #expect(
       Value.array([.null, true, 7]).typedJSON.compact
         == #"{"arrayValue":{"values":[{"nullValue":null},{"booleanValue":true},{"integerValue":"7"}]}}"#)

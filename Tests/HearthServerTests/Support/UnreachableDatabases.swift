@@ -22,6 +22,7 @@ final class UnreachableDatabases: Databases {
     return known
   }
 
+  func names() async throws(StatusError) -> [DatabaseID] { throw Self.error }
   func declare(_ indexes: IndexFile.Contents) async {}
   func use() -> DatabasesUse { DatabasesUse(count: 0, sortBytes: 0, databases: []) }
   func tend() async {}

@@ -101,7 +101,7 @@ struct ConflictScenarioTests {
       key: key("rooms/a"), ending: .merged,
       fields: [try numberField("x", base: 1, local: 2, remote: 3, kept: .local)])
     #expect(client.resolvedConflicts == [first])
-    // Somebody has changed it a second time.
+    // Another user has changed it a second time.
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(4), "y": .integer(7)], at: 9))
     let second = ConflictReport(

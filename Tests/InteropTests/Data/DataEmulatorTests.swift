@@ -32,6 +32,12 @@ struct DataEmulatorTests {
     return lines.compactMap { $0.components(separatedBy: ",\"createTime\"").first }.sorted()
   }
 
+  @Test("the emulator lists no databases, and that is said")
+  func databases() async throws {
+    let output = try await hearth("databases", "--host", "127.0.0.1:\(Emulator.port)")
+    #expect(output.status == 1 && output.text.contains("does not list its databases"), "\(output.text)")
+  }
+
   @Test(
     "what is exported from one backend and imported into the other is the same, and so is the emulator's own export")
   func roundTrips() async throws {

@@ -5,7 +5,7 @@ package enum DataPath {
   /// - Throws: A ``DataError`` for a text that is not the path of a collection.
   package static func collection(_ text: String) throws(DataError) -> ResourcePath {
     guard let path = try? ResourcePath(parsing: text), !path.count.isMultiple(of: 2) else {
-      throw DataError(
+      throw .argument(
         "\"\(text)\" is not the path of a collection: that has an odd number of parts, such as cities or cities/SF/shops."
       )
     }
@@ -15,7 +15,7 @@ package enum DataPath {
   /// - Throws: A ``DataError`` for a text that is not the path of a document.
   package static func document(_ text: String) throws(DataError) -> DocumentKey {
     guard let key = try? DocumentKey(parsing: text) else {
-      throw DataError("\"\(text)\" is not the path of a document: that has an even number of parts, such as cities/SF.")
+      throw .argument("\"\(text)\" is not the path of a document: that has an even number of parts, such as cities/SF.")
     }
     return key
   }
@@ -25,7 +25,7 @@ package enum DataPath {
     let isQuoted = text.utf8.contains(UInt8(ascii: "`"))
     let path = try? isQuoted ? FieldPath(parsingServerFormat: text) : FieldPath(parsingUserFormat: text)
     guard let path else {
-      throw DataError(
+      throw .argument(
         "\"\(text)\" is not the name of a field: names are separated by single dots, such as address.city; others stand in "
           + "backquotes, such as `a.b`.")
     }

@@ -105,11 +105,8 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Seconds after its last use at which a transaction ends.")
   var maxTransactionIdleSeconds = Int(databaseDefaults.transactionIdleTime.components.seconds)
 
-  @OptionGroup var connections: ConnectionLimitOptions
-
   var limits: ServerLimits {
     var limits = ServerLimits()
-    connections.apply(to: &limits)
     limits.connections = maxConnections
     limits.calls = maxCalls
     limits.connection.maximumConcurrentStreams = maxStreamsPerConnection

@@ -90,9 +90,11 @@ struct CacheCommandTests {
     #expect(documents.compactMap { $0["path"] as? String } == ["cities/LA", "cities/NY", "cities/SF"])
     let confirmed = try jsonLines(try await hearth("documents", folder.path, "cities", "--confirmed"))
     #expect(confirmed.count == 1)
-    let document = try json(try await hearth("get", folder.path, "cities/SF", "--typed").text)
-    let fields = try #require(document["fields"] as? [String: [String: String]])
-    #expect(fields["population"] == ["integerValue": "860000"])
+    let got = try await hearth("get", folder.path, "cities/SF", "cities/LA")
+    #expect(
+      got.text.hasPrefix(#"{"path":"cities/SF","fields":{"name":"San Francisco\u001b[31m","population":860000}"#),
+      "\(got.text)")
+    #expect(try jsonLines(got).map { $0["hasPendingWrites"] as? Bool } == [nil, true])
     let found = try jsonLines(
       try await hearth(
         "query", folder.path, "cities", "--where", "population > 1000000", "--order", "population", "--limit", "1"))
@@ -109,12 +111,21 @@ struct CacheCommandTests {
   func owners() async throws {
     let folder = try Folder()
     folder.close()
-    let opened = try CacheFile.openStore(folder: folder.path, databaseID: Folder.databaseID) { database, _ in
-      try LocalStore(
-        database: database, databaseID: Folder.databaseID,
-        garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
-        user: OutboxOwner.serviceAccount("a@b").name, newCacheID: "command")
+    func open() throws -> (cache: OpenedCache, store: LocalStore) {
+      try CacheFile.openStore(folder: folder.path, databaseID: Folder.databaseID) { database, _ in
+        try LocalStore(
+          database: database, databaseID: Folder.databaseID,
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
+          user: OutboxOwner.serviceAccount("a@b").name, newCacheID: "command")
+      }
     }
+    // Another test may be starting a program, which holds the closed folder's lock until it runs.
+    var reopened = try? open()
+    try await waitUntil {
+      if reopened == nil { reopened = try? open() }
+      return reopened != nil
+    }
+    let opened = try #require(reopened)
     _ = try opened.store.write([.set(try DocumentKey(parsing: "cities/TOK"), [:])], localWriteTime: .epoch)
     opened.cache.close()
     let table = try await hearth("outbox", folder.path, "--format", "table")
@@ -150,17 +161,20 @@ struct CacheCommandTests {
     let empty = NSTemporaryDirectory() + "hearth-cache-command-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: empty) }
-    let failing: [([String], String)] = [
-      (["info", empty + "/none"], "Check the path"), (["info", empty], "holds no cache"),
-      (["get", folder.path, "cities"], "not the path of a document"),
-      (["get", folder.path, "cities/none"], "hearth cache documents"),
-      (["query", folder.path, "cities", "--where", "a"], "an operator"),
-      (["clear", folder.path], "Stop that process"), (["collect", folder.path], "Stop that process"),
+    let failing: [([String], String, Int32)] = [
+      (["info", empty + "/none"], "Check the path", 1), (["info", empty], "holds no cache", 1),
+      (["get", folder.path, "cities"], "not the path of a document", 64),
+      (["documents", folder.path, "cities/SF"], "not the path of a collection", 64),
+      (["get", folder.path, "cities/none"], "hearth cache documents", 1),
+      (["query", folder.path, "cities", "--where", "a"], "an operator", 64),
+      (["export", folder.path, "--output", empty + "/no/x.jsonl"], "there is no folder", 1),
+      (["clear", folder.path], "Stop that process", 1), (["collect", folder.path], "Stop that process", 1),
     ]
-    for (arguments, text) in failing {
+    for (arguments, text, status) in failing {
       let output = try await Programs.runInBackground(Programs.product("hearth"), ["cache"] + arguments)
       #expect(
-        output.status == 1 && output.text.hasPrefix("hearth cache: ") && output.text.contains(text), "\(output.text)")
+        output.status == status && output.text.hasPrefix("hearth cache: ") && output.text.contains(text),
+        "\(output.text)")
     }
     #expect(try await hearth("documents", folder.path, "--limit", "x").status == 64)
     #expect(try FileManager.default.contentsOfDirectory(atPath: empty).isEmpty)
@@ -178,6 +192,10 @@ struct CacheCommandTests {
     let check = try await hearth("check", folder.path)
     let report = try json(check.text)
     #expect(check.status == 1 && report["isSound"] as? Bool == false && report["outbox"] != nil)
+    let table = try await hearth("check", folder.path, "--format", "table")
+    for text in [try #require(report["summary"] as? String), table.text] {
+      #expect(text.hasPrefix("The cache is damaged") && text.contains("Start the program that owns it"), "\(text)")
+    }
   }
 
   @Test("clear refuses to lose writes, and an export goes into a new file only")
@@ -248,7 +266,7 @@ struct CacheCommandTests {
     let folder = try Folder()
     folder.close()
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
     let article = try String(
       contentsOf: root.appendingPathComponent("Sources/Hearth/Hearth.docc/LookingIntoACache.md"), encoding: .utf8)
     let commands = article.split(separator: "\n").filter { $0.hasPrefix("hearth cache ") && !$0.contains("| jq") }

@@ -1,0 +1,87 @@
+import HearthCache
+import HearthData
+import HearthModel
+
+extension CacheInspection {
+  /// The database that references without a project are of. A cache that does not know its name holds no such references.
+  var nameForValues: DatabaseID { databaseID ?? DatabaseID(projectID: "unknown") }
+}
+
+extension Document {
+  /// The fields with the local time of each write in place of a server timestamp that waits for the backend.
+  var shownFields: MapValue {
+    get throws(WireFormatError) { try fields.decoded().withLocalTimes }
+  }
+}
+
+extension MapValue {
+  fileprivate var withLocalTimes: MapValue { MapValue(entries: entries.map { ($0.key, $0.value.withLocalTimes) }) }
+}
+
+extension Value {
+  fileprivate var withLocalTimes: Value {
+    switch self {
+    case .pendingServerTimestamp(let time, _): .timestamp(time)
+    case .map(let map): .map(map.withLocalTimes)
+    // An array holds no server timestamps.
+    default: self
+    }
+  }
+}
+
+/// Shows documents of a cache in the forms of `hearth data`.
+enum CacheDocuments {
+  /// Says on standard error why a query found nothing.
+  static func explainEmpty(_ words: DataQuery, _ collections: [CacheInspection.Collection]) {
+    let names = collections.map(\.path.canonicalString)
+    let text: String
+    if names.isEmpty {
+      text = "The cache holds no documents that this user sees."
+    } else if words.isCollectionGroup || names.contains(words.collection) {
+      text =
+        "0 documents; \(words.collection) is known to the cache. Texts and numbers differ: n == 5 does not find \"5\"."
+    } else {
+      let shown = names.prefix(shownNames).joined(separator: ", ") + (names.count > shownNames ? " and others" : "")
+      let nearest = NearestWord.of(words.collection, in: names).map { " Did you mean \($0)?" } ?? ""
+      text = "0 documents; the cache has no collection \(words.collection), but \(shown).\(nearest)"
+    }
+    Terminal.writeError("hearth cache: \(Terminal.safe(text))")
+  }
+
+  private static let shownNames = 8
+
+  static func show(_ documents: [Document], in database: DatabaseID, _ format: FormatOptions) throws {
+    guard !format.isJSON else { return try write(documents, in: database) }
+    var table = TableLayout(["DOCUMENT", "PENDING", "UPDATED", "FIELDS"])
+    for document in documents {
+      let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
+      table.add([
+        document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
+        DocumentTable.cell(.map(try document.shownFields), database),
+      ])
+    }
+    try format.tables.show(table, counting: "document")
+  }
+
+  /// Writes a line of JSON for each.
+  static func write(_ documents: [Document], in database: DatabaseID) throws {
+    let output = StandardOutput()
+    for document in documents { try output.writeLine(try line(document, in: database)) }
+  }
+
+  /// A document as a line of JSON, as `hearth data` writes it. Of one without known contents it says what is known.
+  static func line(_ document: Document, in database: DatabaseID?) throws -> String {
+    switch document.kind {
+    case .found:
+      var writer = ValueJSONWriter(database: database ?? DatabaseID(projectID: "unknown"))
+      try DocumentLine.write(document, fields: try document.shownFields, to: &writer)
+      return String(decoding: writer.bytes, as: UTF8.self)
+    case .missing, .foundWithUnknownContents, .unknown:
+      var members: [(name: String, value: JSONText)] = [("path", .string(document.key.canonicalString))]
+      members.append(document.isMissing ? ("exists", false) : ("isContentKnown", false))
+      if document.version > .none { members.append(("updateTime", .string(document.version.timestamp.rfc3339))) }
+      if document.hasLocalMutations { members.append(("hasPendingWrites", true)) }
+      return JSONText.object(members).compact
+    }
+  }
+}

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HearthRPC
+
+/// Who may use `hearth serve`, and for what.
+struct AccessOptions: ParsableArguments {
+  @Flag(help: "Listen on an address that other machines reach: every caller may then read and write everything.")
+  var openToEveryone = false
+
+  @Option(
+    help: ArgumentHelp(
+      "An origin whose web pages may use the server, such as https://app.example.com; * allows all. Can be repeated.",
+      valueName: "origin"))
+  var allowOrigin: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      A name by which clients of REST call the server, in addition to localhost and the address that it listens on; * allows all. \
+      Can be repeated.
+      """, valueName: "name"))
+  var allowHost: [String] = []
+
+  @Flag(help: "End the server on the request POST /shutdown.")
+  var allowShutdown = false
+
+  @Flag(
+    help: """
+      Delete all documents of a database on the request of Google's emulator for that (DELETE /emulator/v1/…), which is always \
+      allowed with --in-memory.
+      """)
+  var allowClear = false
+
+  func validate() throws {
+    for origin in allowOrigin where origin != "*" {
+      guard let scheme = origin.range(of: "://"), !scheme.isEmpty, !origin[scheme.upperBound...].isEmpty,
+        !origin[scheme.upperBound...].contains("/")
+      else {
+        throw ValidationError(
+          "--allow-origin is \(origin): say scheme and host, such as https://app.example.com, or *.")
+      }
+    }
+  }
+
+  var access: WebAccess {
+    var access = WebAccess()
+    access.origins = allowOrigin
+    access.hosts = allowHost
+    return access
+  }
+}
+
+/// The indexes of `hearth serve`.
+struct IndexOptions: ParsableArguments {
+  @Option(
+    help: """
+      A firestore.indexes.json whose indexes every database gets; it is read again when it changes. Other indexes are made \
+      by need.
+      """, completion: .file(extensions: ["json"]))
+  var indexes: String?
+
+  @Flag(
+    help: """
+      Refuse queries for which production demands an index that is not declared with --indexes. The error says which one.
+      """)
+  var requireIndexes = false
+}

@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HearthRPC
+internal import HearthServer
+internal import Logging
+internal import Metrics
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// `hearth serve`: runs the server until SIGINT or SIGTERM. A second signal ends the process at once.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serve Firestore databases over gRPC and REST.",
+    usage: """
+      hearth serve --data FOLDER [<options>]
+      hearth serve --in-memory [<options>]
+      """,
+    discussion: """
+      Any project and database id is accepted; a database is created by its first write. Point clients at the server with \
+      FIRESTORE_EMULATOR_HOST=HOST:PORT. gRPC and REST (HTTP/1.1 and HTTP/2) share the port.
+
+      Web pages may use the server over REST if they come from this machine (http://localhost:PORT and the like) or from an \
+      origin that --allow-origin names.
+
+      The server cannot tell callers apart yet: every caller may read, write and delete everything. So it listens on \
+      addresses of other machines only with --open-to-everyone.
+      """)
+
+  @OptionGroup(title: "Address and data") var place: PlaceOptions
+
+  @OptionGroup(title: "Access") var access: AccessOptions
+
+  @OptionGroup(title: "Indexes") var indexes: IndexOptions
+
+  @OptionGroup(title: "Metrics") var metrics: MetricsOptions
+
+  @OptionGroup(title: "Limits of requests and databases") var limits: LimitOptions
+
+  @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
+
+  func run() async throws {
+    var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = place.level
+    DescriptorLimit.raise()
+    let prometheus = metrics.metricsPort.map { _ in PrometheusMetrics(help: ServerMetric.helpTexts) }
+    let (server, endpoint): (EmbeddedServer, MetricsEndpoint?)
+    do {
+      (server, endpoint) = try await start(prometheus, logger)
+    } catch {
+      Terminal.writeError("hearth serve: \(error)")
+      throw ExitCode.failure
+    }
+    await report(server, endpoint, logger)
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: [
+          .init(
+            service: RunningServer(server: server, endpoint: endpoint),
+            successTerminationBehavior: .gracefullyShutdownGroup)
+        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+  }
+
+  private func start(
+    _ prometheus: PrometheusMetrics?, _ logger: Logger
+  ) async throws -> (EmbeddedServer, MetricsEndpoint?) {
+    var serverLimits = limits.limits
+    connectionLimits.apply(to: &serverLimits)
+    let server = try await EmbeddedServer.start(
+      host: place.host, port: place.port, storage: place.storage, logger: logger
+    ) {
+      $0.openToEveryone = access.openToEveryone
+      $0.indexFile = indexes.indexes
+      $0.limits = serverLimits
+      $0.databaseLimits = limits.databaseLimits(requiresIndexes: indexes.requireIndexes)
+      $0.access = access.access
+      $0.allowsShutdown = access.allowShutdown
+      $0.allowsClear = access.allowClear
+      $0.metrics = prometheus ?? MetricsSystem.factory
+    }
+    do {
+      return (server, try await metrics.endpoint(of: server, prometheus, hosts: access.allowHost))
+    } catch {
+      await server.shutdown()
+      throw error
+    }
+  }
+
+  private func report(_ server: EmbeddedServer, _ endpoint: MetricsEndpoint?, _ logger: Logger) async {
+    var report = StartReport(host: server.host, port: server.port, folder: place.data)
+    do {
+      report.databases = try await server.databaseNames()
+    } catch {
+      logger.warning("the databases cannot be listed", metadata: ["error": "\(error)"])
+    }
+    report.metrics = endpoint.map { "http://\(metrics.addressText):\($0.port)/metrics" }
+    for line in report.lines { print(line) }
+    fflush(nil)
+  }
+}
+
+/// Stops the server when the process is asked to end.
+private struct RunningServer: Service {
+  let server: EmbeddedServer
+  let endpoint: MetricsEndpoint?
+
+  /// Added to a signal's number in the exit status of a process that the signal has ended, as shells do.
+  private static let signalStatus: Int32 = 128
+
+  func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await server.waitUntilStopped()
+    } onGracefulShutdown: {
+      Task { await server.shutdown() }
+      Task {
+        // The first signal was taken by the service group. Whoever sends a second one does not want to wait.
+        for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+          // Without what `exit` still runs, which could wait for the same disk. What is committed is on it.
+          _exit(Self.signalStatus + signal.rawValue)
+        }
+      }
+    }
+    await endpoint?.stop()
+  }
+}

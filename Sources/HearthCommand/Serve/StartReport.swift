@@ -1,0 +1,54 @@
+import Foundation
+import HearthModel
+import HearthServer
+
+/// What `hearth serve` prints when it serves: where, what, and how to go on.
+struct StartReport {
+  var host: String
+  var port: Int
+  /// Nil for memory.
+  var folder: String?
+  /// The databases that are there; nil if they cannot be listed.
+  var databases: [DatabaseID]?
+  /// The address of the metrics; nil for none.
+  var metrics: String?
+
+  private static let shownProjects = 8
+
+  /// The address as clients of this machine name it.
+  private var clientAddress: String {
+    switch host {
+    case "0.0.0.0": "127.0.0.1:\(port)"
+    case "::": "[::1]:\(port)"
+    default: host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+  }
+
+  private var projects: String {
+    guard let databases else { return "not known; see the log" }
+    let names = Set(databases.map(\.projectID)).sorted()
+    guard !names.isEmpty else { return "none yet: the first write makes one" }
+    let more = names.count > Self.shownProjects ? ", and \(names.count - Self.shownProjects) more" : ""
+    return names.prefix(Self.shownProjects).joined(separator: ", ") + more
+  }
+
+  /// Programs read the first line, and the second one if there are metrics.
+  var lines: [String] {
+    var lines = ["Hearth is serving on \(host):\(port)"]
+    if let metrics { lines.append("Metrics are at \(metrics)") }
+    let data =
+      folder.map { "in the folder \(URL(fileURLWithPath: $0).standardizedFileURL.path)" }
+      ?? "in memory: gone when the server stops"
+    lines += [
+      "  version   \(HearthVersion.text)",
+      "  data      \(data)",
+      "  projects  \(projects)",
+      "  address   \(clientAddress) for gRPC, http://\(clientAddress)/v1/ for REST",
+      "  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)",
+      "To use it from a shell:",
+      "  export FIRESTORE_EMULATOR_HOST=\(clientAddress)",
+      "  hearth data databases",
+    ]
+    return lines.map { Terminal.safe($0) }
+  }
+}

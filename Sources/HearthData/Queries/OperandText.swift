@@ -1,0 +1,93 @@
+internal import HearthModel
+
+/// A value as a word of a command line: JSON in the form of docs/data-format.md, or a text without quotation marks.
+enum OperandText {
+  private static let quotationMarks: Set<Character> = ["\"", "'", "“", "”", "„", "‘", "’", "«", "»", "`"]
+
+  /// Symbols within a text that look like a second condition.
+  private static let symbols = ["==", "!=", "<=", ">=", "<>", "&&", "||"]
+
+  /// - Parameters:
+  ///   - place: The option with its word, such as `--where "n == 1"`.
+  ///   - start: What stands before the value in the word, such as `n == `.
+  /// - Throws: A ``DataError`` for a wrong argument that says how the value is written.
+  static func value(
+    _ text: String, at place: String, after start: String = "", _ database: DatabaseID
+  ) throws(DataError) -> Value {
+    let json: JSONText
+    do {
+      json = try JSONTextReader.read(Array(text.utf8)[...])
+    } catch {
+      if let first = text.first, "\"[{".contains(first) {
+        throw .argument(
+          "\(place): \(text) is not complete JSON (\(error.message), at character \(error.offset + 1) of it). Quote the whole word for "
+            + "the shell with single quotation marks.")
+      }
+      try checkPlain(text, at: place, after: start)
+      return .string(text)
+    }
+    do {
+      return try ValueJSON(database: database).value(json)
+    } catch {
+      throw .argument("\(place): \(error).")
+    }
+  }
+
+  /// Refuses texts that are most likely meant as something else.
+  private static func checkPlain(_ text: String, at place: String, after start: String) throws(DataError) {
+    func form(_ value: String) -> String { ShellWord.quoted(start + value) }
+    if let first = text.first, let last = text.last, quotationMarks.contains(first) || quotationMarks.contains(last) {
+      let inner = text.drop(while: quotationMarks.contains)
+      let bare = String(inner.reversed().drop(while: quotationMarks.contains).reversed())
+      throw .argument(
+        "\(place): a text stands in double quotation marks or in none. Write \(form(json(bare))) or \(form(bare)). If quotation marks are part of "
+          + "it, write \(form(json(text))).")
+    }
+    if let first = text.first, "=!<>~&|≠≤≥".contains(first) {
+      throw .argument(
+        "\(place): the value begins with \"\(first)\". If that is part of a text, write \(form(json(text))).")
+    }
+    if text.hasPrefix("--") {
+      throw .argument("\(place): a value is missing before \(text). If that is a text, write \(form(json(text))).")
+    }
+    if let word = wordOfJSON(text) {
+      throw .argument("\(place): \(text) is not JSON. Write \(form(word)), or \(form(json(text))) for the text.")
+    }
+    if let number = plainNumber(text) {
+      throw .argument(
+        "\(place): \(text) is not a number in JSON. Write \(form(number)), or \(form(json(text))) for the text.")
+    }
+    let words = text.split(whereSeparator: Words.isSpace).dropFirst()
+    let isSecond = words.contains { word in
+      ["=", "<", ">"].contains(String(word)) || symbols.contains { word.contains($0) }
+    }
+    if isSecond {
+      throw .argument(
+        "\(place): the value holds another operator. Repeat --where for a second condition, or write \(form(json(text))) for the text."
+      )
+    }
+  }
+
+  /// The word of JSON that another spelling means; nil if it means none.
+  private static func wordOfJSON(_ text: String) -> String? {
+    switch text.lowercased() {
+    case "true": "true"
+    case "false": "false"
+    case "null", "nil", "none", "undefined": "null"
+    case "nan": "{\"$double\": \"NaN\"}"
+    case "infinity", "+infinity", "inf", "+inf": "{\"$double\": \"Infinity\"}"
+    case "-infinity", "-inf": "{\"$double\": \"-Infinity\"}"
+    default: nil
+    }
+  }
+
+  /// The number that digits in another form mean, such as 0123, .5 or 1,000; nil for other texts.
+  private static func plainNumber(_ text: String) -> String? {
+    guard text.contains(where: \.isNumber) else { return nil }
+    let digits = text.filter { $0 != "," && $0 != "_" }
+    if let integer = Int64(digits) { return String(integer) }
+    return Double(digits).flatMap { $0.isFinite ? $0.description : nil }
+  }
+
+  private static func json(_ text: String) -> String { JSONText.string(text).compact }
+}

@@ -1,0 +1,52 @@
+package import HearthModel
+
+/// An order as a word of a command line: `FIELD`, `FIELD:desc` or `FIELD desc`.
+package enum OrderText {
+  private static let directions: [String: OrderBy.Direction] = [
+    "asc": .ascending, "ascending": .ascending, "desc": .descending, "descending": .descending,
+  ]
+
+  /// The words that people use for directions, and what they most likely mean.
+  private static let otherNames = [
+    "up": "asc", "increasing": "asc", "inc": "asc", "forward": "asc", "1": "asc", "+1": "asc", "+": "asc",
+    "down": "desc", "decreasing": "desc", "dec": "desc", "dsc": "desc", "reverse": "desc", "reversed": "desc",
+    "-1": "desc", "-": "desc",
+  ]
+
+  /// - Throws: A ``DataError`` for a wrong argument that names the place and the nearest right form.
+  package static func order(_ text: String) throws(DataError) -> OrderBy {
+    let place = "--order-by \"\(text)\""
+    let characters = Array(text)
+    let word = Words.trimmed(characters[...])
+    guard let first = word.first else { throw .argument("\(place): the name of a field is missing.") }
+    let end = FieldText.end(in: word, at: [":", " ", "\t", ","])
+    let field = String(word[..<end])
+    if first == "-" || first == "+", field.count > 1 {
+      let meant = "\(field.dropFirst()):\(first == "-" ? "desc" : "asc")"
+      throw .argument("\(place): a direction stands behind the field. Write \(ShellWord.quoted(meant)).")
+    }
+    if end < word.endIndex, word[end] == "," {
+      throw .argument("\(place): an order has one field. Repeat --order-by for each further one.")
+    }
+    guard !field.isEmpty else { throw .argument("\(place): the name of a field is missing before \":\".") }
+    let path = try FieldText.path(field, at: place)
+    var rest = Words.trimmed(word[end...])
+    let hasColon = rest.first == ":"
+    if hasColon { rest = Words.trimmed(rest.dropFirst()) }
+    guard !rest.isEmpty else {
+      guard !hasColon else {
+        throw .argument(
+          "\(place): a direction is missing after \":\". Write \(ShellWord.quoted(field + ":desc")) or \(ShellWord.quoted(field))."
+        )
+      }
+      return OrderBy(path: path, direction: .ascending)
+    }
+    let name = String(rest)
+    if let direction = directions[name.lowercased()] { return OrderBy(path: path, direction: direction) }
+    let meant = otherNames[name.lowercased()] ?? NearestWord.of(name, in: directions.keys.sorted())
+    throw .argument(
+      "\(place): there is no direction \"\(name)\" (character \(rest.startIndex + 1)). "
+        + (meant.map { "Write \(ShellWord.quoted("\(field):\($0)"))." }
+          ?? "The directions are asc and desc, such as 'population:desc'."))
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Both commands have one parser; each case goes through both programs. Words are looked at before a server or a folder is.
+@Suite("The grammar of hearth data and hearth cache", .timeLimit(.minutes(5)))
+struct CommandGrammarTests {
+  private func outputs(_ arguments: [String]) async throws -> [Programs.Output] {
+    let hearth = Programs.product("hearth")
+    return [
+      try await Programs.runInBackground(
+        hearth, ["data", "query", "cities", "--host", "127.0.0.1:1"] + arguments),
+      try await Programs.runInBackground(hearth, ["cache", "query", "/no/folder", "cities"] + arguments),
+    ]
+  }
+
+  private func expectRefusal(_ arguments: [String], _ advice: String) async throws {
+    for (output, name) in zip(try await outputs(arguments), ["data", "cache"]) {
+      #expect(output.status == 64, "\(name) \(arguments): \(output.status) \(output.text)")
+      #expect(output.text.hasPrefix("hearth \(name): --"), "\(output.text)")
+      #expect(output.text.contains(advice), "\(name) \(arguments): \(output.text)")
+      #expect(!output.text.contains("..\n") && output.text.filter { $0 == "\n" }.count == 1, "\(output.text)")
+    }
+  }
+
+  @Test(
+    "an operator that does not exist is refused with its place and the nearest one",
+    arguments: [
+      ("n <> 2", "\"<>\" (character 3). Write 'n != 2'"), ("n => 1", "Write 'n >= 1'"), ("n =< 50", "Write 'n <= 50'"),
+      ("n === 1", "Write 'n == 1'"), ("n !== 1", "Write 'n != 1'"), ("n =! 1", "Write 'n != 1'"),
+      ("n ==< 1", "Write 'n <= 1'"), ("n ==> 1", "Write 'n >= 1'"), ("n ~= 1", "Write 'n == 1'"),
+      ("n~1", "Write 'n == 1'"), ("n << 1", "Write 'n < 1'"), ("n >> 1", "Write 'n > 1'"), ("n >< 1", "Write 'n != 1'"),
+      ("n ! 1", "Write 'n != 1'"), ("n := 1", "Write 'n == 1'"), ("n ≠ 1", "Write 'n != 1'"), ("n≤1", "Write 'n <= 1'"),
+      ("n = > 1", "Write 'n >= 1'"), ("n & 1", "The operators are ==, !="), ("n is 1", "Write 'n == 1'"),
+      ("n is not 1", "Write 'n != 1'"), ("n eq 1", "Write 'n == 1'"), ("tags inn [1]", "Write 'tags in [1]'"),
+      ("tags not in [1]", "Write 'tags not-in [1]'"), ("tags contains 1", "Write 'tags array-contains 1'"),
+      ("tags array-contain 1", "Write 'tags array-contains 1'"), ("first name == x", "'`first name` == x'"),
+    ])
+  func operators(condition: String, advice: String) async throws {
+    try await expectRefusal(["--where", condition], advice)
+  }
+
+  @Test(
+    "a missing part of a condition is named",
+    arguments: [
+      ("", "a field, an operator and a value"), ("== 1", "a field is missing before \"==\" (character 1)"),
+      ("n", "an operator is missing after n"), ("amount >", "a value is missing after \">\" (character 9)"),
+      ("amount in", "a value is missing after \"in\""), ("a..b == 1", "single dots"), ("\"n\" == 1", "Write n"),
+      ("`n == 1", "an operator is missing"), ("n in 3", "needs a list"), ("n in []", "needs a list"),
+    ])
+  func parts(condition: String, advice: String) async throws {
+    try await expectRefusal(["--where", condition], advice.replacingOccurrences(of: "a field is", with: "field is"))
+  }
+
+  @Test(
+    "a value that is most likely meant as something else is refused with both ways to write it",
+    arguments: [
+      ("name == 'San Francisco'", #"Write 'name == "San Francisco"' or 'name == San Francisco'"#),
+      ("name == “x”", #"Write 'name == "x"'"#), ("name == x\"", #"Write 'name == "x"'"#),
+      ("name == \"x", "not complete JSON"),
+      ("name == [1", "not complete JSON"), ("ok == True", "Write 'ok == true'"), ("ok == NULL", "Write 'ok == null'"),
+      ("n > NaN", #"{"$double": "NaN"}"#), ("n > 01", "Write 'n > 1'"), ("n > .5", "Write 'n > 0.5'"),
+      ("n > 1,000", "Write 'n > 1000'"), ("n == x && m == 2", "Repeat --where"), ("n == x or m > 2", "Repeat --where"),
+      ("n > {\"$time\": 1}", "the nearest is $timestamp"),
+    ])
+  func values(condition: String, advice: String) async throws {
+    try await expectRefusal(["--where", condition], advice)
+  }
+
+  @Test(
+    "an order that is not understood is refused with the nearest one, under both names of the option",
+    arguments: [
+      ("n:down", "\"down\" (character 3). Write 'n:desc'"), ("n up", "Write 'n:asc'"), ("n:dsc", "Write 'n:desc'"),
+      ("n:sideways", "The directions are asc and desc"), ("n:", "Write 'n:desc' or 'n'"), (":desc", "field is missing"),
+      ("n,m", "Repeat --order-by"), ("-n", "Write 'n:desc'"), ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"),
+    ])
+  func orders(order: String, advice: String) async throws {
+    try await expectRefusal(["--order-by=\(order)"], advice)
+    try await expectRefusal(["--order=\(order)"], advice)
+  }
+
+  @Test(
+    "positions, limits and paths are refused alike",
+    arguments: [
+      (["--limit", "0"], "--limit 0"), (["--start-at", "[1, 2]"], "--start-at"),
+      (["--start-at", "1", "--start-after", "2"], "exclude each other"), (["--end-at", "'x'"], "--end-at"),
+    ])
+  func positions(arguments: [String], advice: String) async throws {
+    try await expectRefusal(arguments, advice)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Mistyped words of hearth", .timeLimit(.minutes(5)))
+struct CommandMistakeTests {
+  private func hearth(_ arguments: [String]) async throws -> Programs.Output {
+    try await Programs.runInBackground(Programs.product("hearth"), arguments)
+  }
+
+  @Test(
+    "a mistyped option or subcommand is named with the nearest one, whatever else is wrong",
+    arguments: [
+      (["serve", "--prot", "1"], "no option --prot. Did you mean --port?"),
+      (["serve", "--prot", "1", "--in-memory"], "Did you mean --port?"),
+      (["serve", "--in-memory", "--limit=5", "--prot", "1"], "Did you mean --port?"),
+      (["serv", "--in-memory"], "no subcommand \"serv\". Did you mean `hearth serve`?"),
+      (["cache", "infos", "x"], "Did you mean `hearth cache info`?"),
+      (["help", "dta"], "Did you mean `hearth data`?"),
+      (["help", "data", "qurey"], "Did you mean `hearth data query`?"),
+      (["data", "qurey", "cities"], "Did you mean `hearth data query`?"),
+      (["data", "query", "cities", "--limt", "5", "--where", "n >"], "Did you mean --limit?"),
+      (["data", "query", "--oder-by", "n"], "Did you mean --order-by?"),
+      (["data", "get", "cities/SF", "-verbose"], "Did you mean --verbose?"),
+      (["cache", "clear", "/no/folder", "--discard-pending-write"], "Did you mean --discard-pending-writes?"),
+      (["data", "--project", "demo", "query", "cities"], "write it behind the subcommand"),
+      (["version"], "Did you mean `hearth --version`?"), (["-v"], "Did you mean --version?"),
+      (["frobnicate"], "The subcommands are serve, data, cache, demo."),
+    ])
+  func mistakes(words: [String], advice: String) async throws {
+    let output = try await hearth(words)
+    #expect(output.status == 64 && output.text.hasPrefix("Error: "), "\(words): \(output.status) \(output.text)")
+    #expect(output.text.contains(advice), "\(words): \(output.text)")
+    #expect(output.text.contains("--help`."), "\(output.text)")
+  }
+
+  @Test("two mistakes are both named")
+  func two() async throws {
+    let output = try await hearth(["serve", "--prot", "1", "--in-memry"])
+    #expect(output.text.contains("--port?") && output.text.contains("--in-memory?"), "\(output.text)")
+  }
+
+  @Test("words that are right are not mistaken", arguments: [["help", "data", "query"], ["data", "query", "--help"]])
+  func right(words: [String]) async throws {
+    let output = try await hearth(words)
+    #expect(output.status == 0 && output.text.contains("--where"), "\(output.text)")
+  }
+
+  @Test("--version names the version of the change log, or the one that is being worked on")
+  func version() async throws {
+    let output = try await hearth(["--version"])
+    let text = try #require(output.text.firstMatch(of: /^hearth ([0-9]+\.[0-9]+\.[0-9]+(-dev)?)\n$/), "\(output.text)")
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let log = try String(contentsOf: root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
+    let newest = try #require(log.firstMatch(of: /\n## (\S+)/)).1
+    if newest == "Unreleased" { #expect(text.2 != nil) } else { #expect(text.1 == newest) }
+  }
+
+  @Test("serve names both places that were given, and asks for one where there is none")
+  func places() async throws {
+    let both = try await hearth(["serve", "--data", "x", "--in-memory"])
+    #expect(both.status == 64 && both.text.contains("--data x and --in-memory were both given"), "\(both.text)")
+    let none = try await hearth(["serve"])
+    #expect(none.status == 64 && none.text.contains("either --data FOLDER or --in-memory"), "\(none.text)")
+  }
+
+  @Test("serve --help begins with the address and the data, and has titles for the rest")
+  func serveHelp() async throws {
+    let help = try await Programs.runOnTerminal(Programs.product("hearth"), ["serve", "--help"])
+    #expect(help.status == 0)
+    let places = [
+      "ADDRESS AND DATA:", "--port ", "--data ", "--in-memory ", "--host ", "ACCESS:", "INDEXES:", "METRICS:",
+      "LIMITS OF REQUESTS AND DATABASES:", "LIMITS OF CONNECTIONS:",
+    ].map { help.text.firstRange(of: "\n" + ($0.hasPrefix("-") ? "  " : "") + $0)?.lowerBound }
+    #expect(!places.contains(nil), "\(help.text)")
+    #expect(places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+  }
+
+  @Test("no line of a help is wider than the terminal, and examples can be pasted")
+  func examples() async throws {
+    let hearth = Programs.product("hearth")
+    for (command, names) in [
+      ("data", ["get", "set", "update", "delete", "query", "count", "watch", "export", "import", "databases"]),
+      ("cache", ["query", "list", "export", "get"]),
+    ] {
+      for name in names {
+        let help = try await Programs.runOnTerminal(hearth, [command, name, "--help"])
+        let lines = help.text.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines.filter { $0.count > 80 })")
+        for (line, next) in zip(lines, lines.dropFirst()) where line.hasPrefix("hearth \(command) \(name)") {
+          // An example is a line, or goes on behind a backslash, which stands at the end of the line.
+          if line.hasSuffix("\\") {
+            #expect(next.hasPrefix("  "))
+          } else {
+            #expect(!next.hasPrefix("  --"), "\(line)\n\(next)")
+          }
+          let quotes = (line.hasSuffix("\\") ? line + next : line).filter { $0 == "'" }
+          #expect(quotes.count.isMultiple(of: 2), "\(line)")
+        }
+      }
+    }
+  }
+}

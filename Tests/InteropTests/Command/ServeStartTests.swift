@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The start of hearth serve", .timeLimit(.minutes(5)))
+struct ServeStartTests {
+  /// The lines that a server prints when it serves.
+  private func start(_ arguments: [String]) async throws -> (lines: [String], server: LineProcess) {
+    let server = try LineProcess(Programs.product("hearth"), ["serve", "--port", "0"] + arguments)
+    var lines: [String] = []
+    while let line = await server.nextLine() {
+      lines.append(line)
+      if line.hasPrefix("  hearth data databases") { break }
+    }
+    return (lines, server)
+  }
+
+  @Test("it says the address, memory, the version, the line for a shell and how to stop")
+  func memory() async throws {
+    let (lines, server) = try await start(["--in-memory", "--metrics-port", "0"])
+    #expect(lines.first?.wholeMatch(of: /Hearth is serving on 127\.0\.0\.1:[0-9]+/) != nil, "\(lines)")
+    let port = lines[0].split(separator: ":").last ?? ""
+    #expect(lines.dropFirst().first?.hasPrefix("Metrics are at http://127.0.0.1:") == true)
+    let text = lines.joined(separator: "\n")
+    #expect(text.contains("in memory: gone when the server stops") && text.contains("projects  none yet"), "\(text)")
+    #expect(text.contains("version   ") && text.contains("kill \(server.processIdentifier)"), "\(text)")
+    #expect(lines.contains("  export FIRESTORE_EMULATOR_HOST=127.0.0.1:\(port)"), "\(text)")
+    #expect(lines.allSatisfy { $0.count <= 80 }, "\(text)")
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
+  @Test("it says the folder and the projects that are there")
+  func folder() async throws {
+    let folder = NSTemporaryDirectory() + "hearth-start-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (first, server) = try await start(["--data", folder])
+    let address = "127.0.0.1:\(try #require(first.first?.split(separator: ":").last))"
+    for project in ["demo-b", "Demo.A"] {
+      let written = try await Programs.runInBackground(
+        Programs.product("hearth"),
+        ["data", "set", "a/b", "--json", "{}", "--host", address, "--project", project])
+      #expect(written.status == 0, "\(written.text)")
+    }
+    // The list is that of the folder, also of databases that are open.
+    let listed = try await Programs.runInBackground(
+      Programs.product("hearth"), ["data", "databases", "--host", address])
+    #expect(listed.text.split(separator: "\n").count == 2 && listed.text.contains("\"Demo.A\""), "\(listed.text)")
+    server.interrupt()
+    _ = await server.waitForExit()
+    let (again, second) = try await start(["--data", folder])
+    #expect(again.contains("  data      in the folder \(folder)"), "\(again)")
+    #expect(again.contains("  projects  Demo.A, demo-b"), "\(again)")
+    second.interrupt()
+    _ = await second.waitForExit()
+  }
+}
