@@ -140,6 +140,7 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
+    .target(name: "HearthRE2", swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
     .target(name: "HearthPlan", dependencies: ["HearthModel"], swiftSettings: coreSettings),
     .target(name: "HearthStore", dependencies: ["HearthPlan", "HearthModel", sqlite], swiftSettings: coreSettings),
@@ -207,6 +208,9 @@ let package = Package(
       path: "Tests/Support/InteropSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "HearthRE2Tests", dependencies: ["HearthRE2", "TestSupport"],
+      resources: [.copy("Fixtures/go_regexp.go")], swiftSettings: settings),
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(
