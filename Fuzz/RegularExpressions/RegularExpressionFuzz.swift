@@ -8,7 +8,12 @@ import Foundation
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let parts = UnsafeBufferPointer(start: start, count: count).split(
     separator: 0xFF, maxSplits: 1, omittingEmptySubsequences: false)
-  RegularExpressionFuzz.run(pattern: String(decoding: parts[0], as: UTF8.self), text: Array(parts.dropFirst().joined()))
+  let pattern = String(decoding: parts[0], as: UTF8.self)
+  do {
+    try RegularExpressionFuzz.run(pattern: pattern, text: Array(parts.dropFirst().joined()))
+  } catch {
+    fatalError("\(pattern): \(error)")
+  }
   return 0
 }
 
@@ -47,14 +52,14 @@ private enum RegularExpressionFuzz {
   /// Patterns of this size are matched fast enough for a fuzzer.
   private static let programLimit = 2000
 
-  static func run(pattern: String, text: [UInt8]) {
+  static func run(pattern: String, text: [UInt8]) throws {
     guard let expression = try? RegularExpression(pattern, programLimit: programLimit) else { return }
     var work = Matcher.Work()
-    text.withUnsafeBufferPointer { bytes in
+    try text.withUnsafeBufferPointer { bytes in
       let text = UTF8Text(bytes)
-      let contains = expression.matcher.contains(text, work: &work)
-      let isWhole = expression.matcher.matchesWhole(text, work: &work)
-      let match = expression.matcher.firstMatch(in: text, from: 0, withGroups: true, work: &work)
+      let contains = try expression.matcher.contains(text, work: &work)
+      let isWhole = try expression.matcher.matchesWhole(text, work: &work)
+      let match = try expression.matcher.firstMatch(in: text, from: 0, withGroups: true, work: &work)
       precondition(contains == (match != nil), "\(pattern): contains \(contains), first match \(match as Any)")
       precondition(contains || !isWhole, "\(pattern): matches the whole text, which has no match")
       precondition(match?.count ?? expression.groupCount + 1 == expression.groupCount + 1)

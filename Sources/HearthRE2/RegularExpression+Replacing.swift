@@ -7,35 +7,44 @@ extension RegularExpression {
   /// - Parameters:
   ///   - rewrite: What takes the place of each match. `\0` in it is the match, `\1` to `\9` are groups, `\\` is a backslash.
   ///   - resultLimit: The largest result in bytes. A short text has many empty matches, and each may become a long one.
+  ///   - stepLimit: As for ``matches(_:stepLimit:)``, for all searches together.
   package func replacingAll(
-    in text: String, with rewrite: String, resultLimit: Int = defaultResultLimit
+    in text: String, with rewrite: String, resultLimit: Int = defaultResultLimit, stepLimit: Int = .max
   ) throws(RegularExpressionUseError) -> String {
     let rewrite = try Rewrite(rewrite, groupCount: groupCount)
     var result: [UInt8] = []
-    try withBytes(of: text) { bytes throws(RegularExpressionUseError) in
+    try text.withText { text throws(RegularExpressionUseError) in
+      let bytes = text.bytes
       var end = 0
-      try forEachMatch(in: bytes, withGroups: rewrite.needsGroups) { ranges, range throws(RegularExpressionUseError) in
+      var work = Matcher.Work(stepLimit: stepLimit)
+      try forEachMatch(in: text, withGroups: rewrite.needsGroups, &work) {
+        ranges, range throws(RegularExpressionUseError) in
+        // One match may become many, if a rewrite is long.
+        let size = result.count + range.lowerBound - end + rewrite.size(for: ranges)
+        guard size <= resultLimit else { throw .resultTooLarge(limitBytes: resultLimit) }
         result += bytes[end..<range.lowerBound]
         rewrite.append(to: &result, for: ranges, in: bytes)
         end = range.upperBound
-        guard result.count <= resultLimit else { throw .resultTooLarge(limitBytes: resultLimit) }
       }
+      guard result.count + bytes.count - end <= resultLimit else { throw .resultTooLarge(limitBytes: resultLimit) }
       result += bytes[end...]
     }
-    guard result.count <= resultLimit else { throw .resultTooLarge(limitBytes: resultLimit) }
     return String(decoding: result, as: UTF8.self)
   }
 
   /// The parts of a text between the matches.
   ///
   /// As in Go, a match of the empty text separates scalars, but neither at the start nor at the end.
-  package func split(_ text: String) throws(RegularExpressionUseError) -> [String] {
+  /// - Parameter stepLimit: As for ``matches(_:stepLimit:)``, for all searches together.
+  package func split(_ text: String, stepLimit: Int = .max) throws(RegularExpressionUseError) -> [String] {
     if text.isEmpty { return pattern.isEmpty ? [] : [""] }
     var parts: [String] = []
-    try withBytes(of: text) { bytes throws(RegularExpressionUseError) in
+    try text.withText { text throws(RegularExpressionUseError) in
+      let bytes = text.bytes
       var start = 0
       var end = 0
-      try forEachMatch(in: bytes, withGroups: false) { _, range throws(RegularExpressionUseError) in
+      var work = Matcher.Work(stepLimit: stepLimit)
+      try forEachMatch(in: text, withGroups: false, &work) { _, range throws(RegularExpressionUseError) in
         end = range.lowerBound
         if range.upperBound > 0 { parts.append(String(decoding: bytes[start..<end], as: UTF8.self)) }
         start = range.upperBound
@@ -47,16 +56,19 @@ extension RegularExpression {
 
   /// Calls a closure for all matches that do not overlap, from left to right. An empty match right behind another one does not count.
   private func forEachMatch(
-    in bytes: UnsafeBufferPointer<UInt8>, withGroups: Bool,
+    in text: UTF8Text, withGroups: Bool, _ work: inout Matcher.Work,
     _ body: ([Range<Int>?], Range<Int>) throws(RegularExpressionUseError) -> Void
   ) throws(RegularExpressionUseError) {
-    let text = UTF8Text(bytes)
     let limit = Self.freeLookahead + Self.lookaheadPerByte * text.count
-    var work = Matcher.Work()
     var place = 0
     var previousEnd = -1
     while place <= text.count {
-      let ranges = matcher.firstMatch(in: text, from: place, withGroups: withGroups, work: &work)
+      let ranges: [Range<Int>?]?
+      do {
+        ranges = try matcher.firstMatch(in: text, from: place, withGroups: withGroups, work: &work)
+      } catch {
+        throw .tooManySteps(limit: work.stepLimit)
+      }
       guard work.bytes <= limit else { throw .tooMuchLookahead(limitBytes: limit) }
       guard let ranges, let range = ranges[0] else { return }
       if range.lowerBound != previousEnd || !range.isEmpty { try body(ranges, range) }
@@ -73,14 +85,4 @@ extension RegularExpression {
   /// only a few times their length.
   private static let freeLookahead = 1 << 20
   private static let lookaheadPerByte = 64
-
-  private func withBytes(
-    of text: String, _ body: (UnsafeBufferPointer<UInt8>) throws(RegularExpressionUseError) -> Void
-  ) throws(RegularExpressionUseError) {
-    var text = text
-    let result = text.withUTF8 { bytes in
-      Result { () throws(RegularExpressionUseError) in try body(bytes) }
-    }
-    try result.get()
-  }
 }

@@ -1,4 +1,4 @@
-/// The reason why matches cannot be replaced, or a text not be split.
+/// The reason why a call has no answer: a replacement that is wrong, or a limit.
 package enum RegularExpressionUseError: Error, Hashable, Sendable {
   /// A backslash of the replacement has neither a digit nor a backslash behind it. The offset is in bytes of UTF-8.
   case badRewriteEscape(offset: Int)
@@ -9,6 +9,8 @@ package enum RegularExpressionUseError: Error, Hashable, Sendable {
   /// Most matches can be told only by reading far beyond them, so that finding all of them takes time proportional to the square of the
   /// text.
   case tooMuchLookahead(limitBytes: Int)
+  /// The call would take more steps than its caller allows.
+  case tooManySteps(limit: Int)
 }
 
 extension RegularExpressionUseError: CustomStringConvertible {
@@ -21,6 +23,7 @@ extension RegularExpressionUseError: CustomStringConvertible {
     case .resultTooLarge(let limit): "Replacing matches: the result has more than \(limit) bytes"
     case .tooMuchLookahead(let limit):
       "Finding all matches: more than \(limit) bytes have to be read, because matches depend on what stands far behind them"
+    case .tooManySteps(let limit): "Regular expression: the text takes more than \(limit) steps"
     }
   }
 }

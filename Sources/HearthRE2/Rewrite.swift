@@ -44,6 +44,16 @@ struct Rewrite: Sendable {
     }
   }
 
+  /// The bytes that take the place of a match.
+  func size(for ranges: [Range<Int>?]) -> Int {
+    parts.reduce(0) { size, part in
+      switch part {
+      case .text(let bytes): size + bytes.count
+      case .group(let number): size + (ranges[number]?.count ?? 0)
+      }
+    }
+  }
+
   /// - Parameter ranges: Those of the match and of its groups.
   func append(to result: inout [UInt8], for ranges: [Range<Int>?], in text: UnsafeBufferPointer<UInt8>) {
     for part in parts {

@@ -21,6 +21,8 @@ struct LazyAutomaton: Sendable {
     case match(Int)
     /// New states are needed for nearly every scalar, so that following threads is cheaper.
     case givenUp
+    /// More steps were needed than allowed.
+    case exhausted
   }
 
   /// The bytes that states may take. Most patterns need a hundredth of it.
@@ -105,7 +107,8 @@ struct LazyAutomaton: Sendable {
   // MARK: - Running
 
   /// Reads a text from one place to another; for `earliestStart` the second one is before the first.
-  mutating func run(_ text: UTF8Text, from start: Int, to end: Int) -> Outcome {
+  /// - Parameter stepLimit: The steps that may be taken. It is looked at where a state is made, and at the end.
+  mutating func run(_ text: UTF8Text, from start: Int, to end: Int, stepLimit: Int) -> Outcome {
     let isBackwards = purpose == .earliestStart
     var reader = Reader(place: start, row: 0, lastMatch: nil)
     reader.row = startRow(
@@ -118,6 +121,7 @@ struct LazyAutomaton: Sendable {
       let missing =
         isBackwards ? readBackwards(text, to: end, &reader) : readForwards(text, to: end, &reader)
       steps += abs(reader.place - before)
+      if steps > stepLimit { return .exhausted }
       guard let column = missing else { break }
       if memory > Self.memoryLimit {
         // Threads need no states; they are better if few scalars find one that is known.

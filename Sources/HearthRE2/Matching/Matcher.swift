@@ -12,6 +12,8 @@ struct Matcher: Sendable {
     var steps = 0
     /// Bytes that were read to find where matches end.
     var bytes = 0
+    /// The steps at which a call ends with an error.
+    var stepLimit = Int.max
   }
 
   init(forwards: Program, backwards: Program) {
@@ -19,23 +21,24 @@ struct Matcher: Sendable {
     pool = MachinePool(Machines.Blueprint(forwards: forwards, backwards: backwards))
   }
 
-  func contains(_ text: UTF8Text, work: inout Work) -> Bool {
-    pool.withMachines(&work.steps) { machines in
-      switch machines.run(.contains, text, from: 0, to: text.count) {
+  func contains(_ text: UTF8Text, work: inout Work) throws(StepLimitExceeded) -> Bool {
+    try pool.withMachines(&work) { machines throws(StepLimitExceeded) in
+      switch try machines.run(.contains, text, from: 0, to: text.count) {
       case .match: true
       case .noMatch: false
-      case .givenUp: machines.run(.init(isAnchored: program.isAnchored, acceptsAny: true), in: text) != nil
+      case .givenUp, .exhausted:
+        try machines.run(.init(isAnchored: program.isAnchored, acceptsAny: true), in: text) != nil
       }
     }
   }
 
-  func matchesWhole(_ text: UTF8Text, work: inout Work) -> Bool {
-    pool.withMachines(&work.steps) { machines in
-      switch machines.run(.whole, text, from: 0, to: text.count) {
+  func matchesWhole(_ text: UTF8Text, work: inout Work) throws(StepLimitExceeded) -> Bool {
+    try pool.withMachines(&work) { machines throws(StepLimitExceeded) in
+      switch try machines.run(.whole, text, from: 0, to: text.count) {
       case .match: true
       case .noMatch: false
-      case .givenUp:
-        machines.run(.init(isAnchored: true, requiredEnd: text.count, acceptsAny: true), in: text) != nil
+      case .givenUp, .exhausted:
+        try machines.run(.init(isAnchored: true, requiredEnd: text.count, acceptsAny: true), in: text) != nil
       }
     }
   }
@@ -44,15 +47,17 @@ struct Matcher: Sendable {
   /// - Returns: The ends of the leftmost match, then those of each group if they are asked for; nil for a group that took no part.
   func firstMatch(
     in text: UTF8Text, from start: Int, withGroups: Bool, work: inout Work
-  ) -> [Range<Int>?]? {
+  ) throws(StepLimitExceeded) -> [Range<Int>?]? {
     precondition((0...text.count).contains(start), "a search begins within the text")
     if program.isAnchored, start > 0 { return nil }
-    return pool.withMachines(&work.steps) { machines in
-      guard let range = range(in: text, from: start, &machines, bytes: &work.bytes) else { return nil }
+    var bytes = 0
+    defer { work.bytes += bytes }
+    return try pool.withMachines(&work) { machines throws(StepLimitExceeded) in
+      guard let range = try range(in: text, from: start, &machines, bytes: &bytes) else { return nil }
       guard withGroups, program.groupCount > 0 else { return [range] }
       let request = ThreadMachine.Request(
         start: range.lowerBound, isAnchored: true, requiredEnd: range.upperBound, slotCount: program.slotCount)
-      guard let slots = machines.run(request, in: text)?.slots else {
+      guard let slots = try machines.run(request, in: text)?.slots else {
         assertionFailure("threads do not find the match \(range) that automata have found")
         return [range] + repeatElement(nil, count: program.groupCount)
       }
@@ -63,19 +68,21 @@ struct Matcher: Sendable {
 
   private func range(
     in text: UTF8Text, from start: Int, _ machines: inout Machines, bytes: inout Int
-  ) -> Range<Int>? {
-    switch machines.run(.leftmostEnd, text, from: start, to: text.count) {
+  ) throws(StepLimitExceeded) -> Range<Int>? {
+    switch try machines.run(.leftmostEnd, text, from: start, to: text.count) {
     case .noMatch:
       bytes += text.count - start
       return nil
-    case .givenUp: break
+    case .givenUp, .exhausted: break
     case .match(let end):
       bytes += machines.lastPlace - start
       if program.isAnchored { return start..<end }
       // The leftmost match is the longest of those that end where it ends.
-      if case .match(let first) = machines.run(.earliestStart, text, from: end, to: start) { return first..<end }
+      if case .match(let first) = try machines.run(.earliestStart, text, from: end, to: start) {
+        return first..<end
+      }
     }
-    let found = machines.run(ThreadMachine.Request(start: start, isAnchored: program.isAnchored), in: text)
+    let found = try machines.run(ThreadMachine.Request(start: start, isAnchored: program.isAnchored), in: text)
     bytes += machines.lastPlace - start
     return found.map { $0.slots[0]..<$0.end }
   }

@@ -15,6 +15,8 @@ struct ThreadMachine: Sendable {
     var acceptsAny = false
     /// The number of slots that threads carry: 1 for the start of the match, or all.
     var slotCount = 1
+    /// The steps that may be taken; looked at behind each scalar.
+    var stepLimit = Int.max
   }
 
   struct Found {
@@ -29,6 +31,8 @@ struct ThreadMachine: Sendable {
   private var numbers: [Int32]
   private var slots: [Int] = []
   private var steps = 0
+  /// The last run needed more steps than allowed, so that it found nothing.
+  private(set) var isExhausted = false
   /// The place at which the last run ended.
   private(set) var lastPlace = 0
 
@@ -51,18 +55,19 @@ struct ThreadMachine: Sendable {
     let needed = ThreadRun.slotMemory(program, slotCount: request.slotCount)
     if slots.count < needed { slots += repeatElement(-1, count: needed - slots.count) }
     let (program, prefilter) = (program, prefilter)
-    var result: (found: Found?, place: Int, steps: Int) = (nil, 0, 0)
+    var result: (found: Found?, place: Int, steps: Int, isExhausted: Bool) = (nil, 0, 0, false)
     numbers.withUnsafeMutableBufferPointer { numbers in
       slots.withUnsafeMutableBufferPointer { slots in
         program.instructions.withUnsafeBufferPointer { instructions in
           var run = ThreadRun(program, instructions, request, text, numbers, slots)
           let found = run.run(prefilter)
-          result = (found, run.place, run.steps)
+          result = (found, run.place, run.steps, run.isExhausted)
         }
       }
     }
     if slots.count > Self.keptSlots { slots = [] }
     lastPlace = result.place
+    isExhausted = result.isExhausted
     steps += result.steps
     return result.found
   }

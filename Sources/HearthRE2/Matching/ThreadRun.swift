@@ -41,6 +41,7 @@ struct ThreadRun {
   private let slots: UnsafeMutablePointer<Int>
   private(set) var place: Int
   private(set) var steps = 0
+  private(set) var isExhausted = false
 
   /// The numbers for two lists of threads and the instructions to visit. Each split and each group has one instruction to visit at a time.
   static func numberCount(_ program: Program) -> Int { 7 * program.instructions.count + 1 }
@@ -99,6 +100,10 @@ struct ThreadRun {
         if request.acceptsAny { break }
       }
       if isEnd { break }
+      if steps > request.stepLimit {
+        isExhausted = true
+        return nil
+      }
       swap(&current, &following)
       before = scalar
       place += width

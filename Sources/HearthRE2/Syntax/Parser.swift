@@ -1,6 +1,6 @@
 /// Reads a pattern into a `SyntaxTree`, in one pass and without recursion.
 struct Parser {
-  /// Groups within groups that a pattern may have, as in RE2.
+  /// Groups within groups that a pattern may have, as in Go (which takes one less).
   static let deepestNesting = 1000
   /// The largest bound of a repetition, and of the product of nested ones, as in RE2.
   static let largestRepetition = 1000

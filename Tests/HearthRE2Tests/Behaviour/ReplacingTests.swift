@@ -53,6 +53,10 @@ struct ReplacingTests {
     #expect(throws: RegularExpressionUseError.resultTooLarge(limitBytes: 3001)) {
       try expression.replacingAll(in: text, with: "bb", resultLimit: 3001)
     }
+    let rewrite = String(repeating: "\\0", count: 500_000)
+    #expect(throws: RegularExpressionUseError.self) {
+      try RegularExpression("a*").replacingAll(in: String(repeating: "a", count: 1_000_000), with: rewrite)
+    }
   }
 
   @Test("matches that can be told only at the end of the text do not take quadratic time")

@@ -34,7 +34,7 @@ struct MachineComparisonTests {
     let tree = try Parser.parse(pattern, limit: 100_000)
     let program = try #require(Compiler.compile(tree, .forwards, limit: 100_000))
     var threads = ThreadMachine(program, prefilter: nil)
-    bytes.withUnsafeBufferPointer { buffer in
+    try bytes.withUnsafeBufferPointer { buffer in
       let text = UTF8Text(buffer)
       var place = 0
       while place < text.count {
@@ -42,7 +42,7 @@ struct MachineComparisonTests {
         let request = ThreadMachine.Request(start: place, isAnchored: program.isAnchored)
         let wanted = isPossible ? threads.run(request, in: text).map { $0.slots[0]..<$0.end } : nil
         var work = Matcher.Work()
-        let found = expression.matcher.firstMatch(in: text, from: place, withGroups: false, work: &work)
+        let found = try expression.matcher.firstMatch(in: text, from: place, withGroups: false, work: &work)
         #expect(found?[0] == wanted, "`\(pattern)` in \(bytes) from \(place), seed \(seed)")
         place += text.scalar(at: place).width
       }

@@ -19,9 +19,11 @@ struct LinearTimeTests {
   @Test("steps are at most three for each byte and each instruction, and grow with the text", arguments: patterns)
   func stepsAreBounded(pattern: String) async throws {
     let expression = try RegularExpression(pattern)
-    let (short, long) = await HeavyWork.run {
-      (expression.allSteps(text(of: "a", count: 10_000)), expression.allSteps(text(of: "a", count: 100_000)))
-    }
+    let (short, long) = try await HeavyWork.run {
+      Result {
+        try (expression.allSteps(text(of: "a", count: 10_000)), expression.allSteps(text(of: "a", count: 100_000)))
+      }
+    }.get()
     for (question, steps) in long {
       #expect(steps <= 3 * 100_001 * expression.programSize, "\(question)")
       // States are made once, and a first scalar may have fewer threads than others.
@@ -29,7 +31,7 @@ struct LinearTimeTests {
     }
     for letter in ["x", "k", "b", "\u{212A}"] {
       let text = text(of: letter, count: 2000)
-      for (question, steps) in expression.allSteps(text) {
+      for (question, steps) in try expression.allSteps(text) {
         #expect(steps <= 3 * (text.count + 1) * expression.programSize, "\(question), \(letter)")
       }
     }
@@ -52,7 +54,7 @@ struct LinearTimeTests {
       bits ^= bits << 17
       return bits & 1 == 0 ? 0x61 : 0x62
     }
-    for (question, steps) in expression.allSteps(text) {
+    for (question, steps) in try expression.allSteps(text) {
       #expect(steps <= 3 * text.count * expression.programSize, "\(question)")
     }
     #expect(!expression.contains(text))
@@ -62,6 +64,26 @@ struct LinearTimeTests {
     #expect(expression.contains(text))
     #expect(expression.matches(text))
     #expect(expression.firstMatch(in: text)?.range == 0..<text.count)
+  }
+
+  @Test("a call ends when it has taken the steps that its caller allows")
+  func stepLimit() throws {
+    let many = try RegularExpression("(?:a|b)*a(?:a|b){40}c")
+    let text = String(repeating: "ab", count: 10_000)
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 15_000)) {
+      try many.contains(text, stepLimit: 15_000)
+    }
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 15_000)) { try many.matches(text, stepLimit: 15_000) }
+    #expect(try !many.contains(text, stepLimit: 100_000_000))
+    let threads = try RegularExpression("a{0,1000}b")
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 1_000_000)) {
+      try threads.contains(String(repeating: "a", count: 10_000), stepLimit: 1_000_000)
+    }
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 1000)) { try many.split(text, stepLimit: 1000) }
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 1000)) {
+      try many.replacingAll(in: text, with: "", stepLimit: 1000)
+    }
+    #expect(try RegularExpression("a+").matches("aaa", stepLimit: 100))
   }
 
   @Test("a text of 10 MB is matched without recursion")
@@ -83,7 +105,7 @@ struct LinearTimeTests {
       number = number &* 1_664_525 &+ 1_013_904_223
       return number >> 31 == 0 ? 0x61 : 0x62
     }
-    text.withUnsafeBufferPointer { _ = automaton.run(UTF8Text($0), from: 0, to: text.count) }
+    text.withUnsafeBufferPointer { _ = automaton.run(UTF8Text($0), from: 0, to: text.count, stepLimit: .max) }
     #expect(automaton.memory <= LazyAutomaton.memoryLimit + 1024)
   }
 }
