@@ -4,7 +4,7 @@ import PackageDescription
 /// Continuous integration sets HEARTH_WARNINGS_AS_ERRORS so that our own code, and only ours, builds without warnings.
 let warnings: [SwiftSetting] =
   Context.environment["HEARTH_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
-/// HEARTH_FUZZ adds the program of scripts/fuzz, and lets it see which way an input takes through our own code.
+/// HEARTH_FUZZ adds the programs of scripts/fuzz, and lets them see which way an input takes through our own code.
 let isFuzzed = Context.environment["HEARTH_FUZZ"] != nil
 let coverage: [SwiftSetting] = isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])] : []
 let settings: [SwiftSetting] =
@@ -52,7 +52,11 @@ let fuzzTargets: [Target] =
       dependencies: [
         "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, logging,
       ],
-      path: "Fuzz", swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
+      path: "Fuzz", exclude: ["RegularExpressions"], swiftSettings: settings,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+    .executableTarget(
+      name: "RegularExpressionFuzz", dependencies: ["HearthRE2"], path: "Fuzz/RegularExpressions",
+      swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
   ] : []
 
 let sqlite = Target.Dependency.target(
@@ -140,6 +144,7 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
+    .target(name: "HearthRE2", swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
     .target(name: "HearthPlan", dependencies: ["HearthModel"], swiftSettings: coreSettings),
     .target(name: "HearthStore", dependencies: ["HearthPlan", "HearthModel", sqlite], swiftSettings: coreSettings),
@@ -207,6 +212,9 @@ let package = Package(
       path: "Tests/Support/InteropSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "HearthRE2Tests", dependencies: ["HearthRE2", "TestSupport"],
+      resources: [.copy("Fixtures/go_regexp.go")], swiftSettings: settings),
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(
