@@ -11,7 +11,7 @@ struct ProgrammingError: Error, Equatable, CustomStringConvertible {
   var call: Call?
 
   /// A function of the public API. The line that called it is in the backtrace alone: a parameter for it would change the signatures of the
-  /// official API, which programs pass as functions and repeat in protocols of their own (decision 28).
+  /// official API, which programs pass as functions and repeat in protocols of their own (decision 30).
   struct Call: Equatable {
     let function: String
     /// The place in Hearth that has checked it.
