@@ -14,12 +14,20 @@ struct DataCommand: AsyncParsableCommand {
       Without --host the backend is the one of FIRESTORE_EMULATOR_HOST, else Cloud Firestore if there are credentials, else \
       127.0.0.1:8080. To a backend without TLS the owner's token is sent, which emulators and `hearth serve` take.
 
-      Values are JSON. What JSON has no type for is an object with one member: {"$timestamp": "2026-03-01T12:30:00Z"}, \
-      {"$bytes": "AAE="}, {"$reference": "cities/SF"}, {"$geopoint": [37.8, -122.4]}, {"$vector": [1, 2]}, {"$double": "NaN"}; a map \
-      whose own key begins with $ is {"$map": {…}}. A number with a point or an exponent is a double, any other an integer.
+      Values are JSON. A number with a point or an exponent is a double, any other an integer. What JSON has no type for is an object \
+      with one member:
 
-      In place of a value, `set` and `update` take changes: {"$serverTimestamp": true}, {"$increment": 1}, {"$minimum": 1}, \
-      {"$maximum": 1}, {"$arrayUnion": ["a"]}, {"$arrayRemove": ["a"]}, and {"$delete": true} to remove a field.
+        {"$timestamp": "2026-03-01T12:30:00Z"}    {"$geopoint": [37.8, -122.4]}
+        {"$reference": "cities/SF"}               {"$vector": [1, 2]}
+        {"$bytes": "AAE="}                        {"$double": "NaN"}
+        {"$map": {"$key": 1}}, a map with a key that begins with $
+
+      In place of a value, `set` and `update` take changes:
+
+        {"$serverTimestamp": true}                {"$increment": 1}
+        {"$arrayUnion": ["a"]}                    {"$minimum": 1}
+        {"$arrayRemove": ["a"]}                   {"$maximum": 1}
+        {"$delete": true}, which removes the field
 
       Tables on a terminal, a line of JSON for each document otherwise; --format chooses. The exit status is 0 for success, 1 for a \
       failure, 2 for an import that has left out documents (--continue), 64 for wrong arguments, 130 after Ctrl-C. Errors go to \

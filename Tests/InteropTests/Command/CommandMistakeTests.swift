@@ -77,6 +77,16 @@ struct CommandMistakeTests {
     #expect(places.compactMap { $0 } == places.compactMap { $0 }.sorted())
   }
 
+  @Test("no value of data --help is broken at the end of a line")
+  func values() async throws {
+    let help = try await Programs.runOnTerminal(Programs.product("hearth"), ["data", "--help"])
+    let lines = help.text.split(separator: "\n").filter { $0.contains("{\"$") }
+    #expect(lines.count >= 8)
+    for line in lines {
+      #expect(line.count <= 80 && line.filter { $0 == "{" }.count == line.filter { $0 == "}" }.count, "\(line)")
+    }
+  }
+
   @Test("no line of a help is wider than the terminal, and examples can be pasted")
   func examples() async throws {
     let hearth = Programs.product("hearth")
