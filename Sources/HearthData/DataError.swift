@@ -3,7 +3,7 @@ package import HearthModel
 /// A failure of `hearth data`, in words that name the value, the place and what to do.
 package struct DataError: Error, Sendable, CustomStringConvertible {
   package var description: String
-  /// True if whoever read standard output has gone, such as `head`: nobody wants to hear of it.
+  /// True if the reader of standard output has ended, such as `head`. Then the program exits silently.
   package var isBrokenPipe = false
   /// True if the words of the command line are wrong, so that the same command cannot succeed.
   package private(set) var isWrongArgument = false

@@ -5,7 +5,7 @@
 /// backend.hold(.reads)
 /// ```
 public struct BackendRequests: Sendable, Hashable {
-  /// What a request is for.
+  /// The purpose of a request.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// Writes, batches, and the commits of transactions.
     case write
@@ -35,7 +35,7 @@ public struct BackendRequests: Sendable, Hashable {
   /// Reads in transactions, aggregations, and those for conflicts.
   public static var reads: BackendRequests { BackendRequests([.read]) }
 
-  /// Those of them that are about a document or a collection, or about something below it.
+  /// Selects the requests that concern a document or a collection, or something below it.
   public func at(_ path: String) -> BackendRequests { BackendRequests(kinds, at: path) }
 
   func contains(_ kind: Kind, _ paths: [String]) -> Bool {

@@ -1,6 +1,6 @@
 /// A write as a ``ScriptedBackend`` has received it.
 public struct ReceivedWrite: Sendable, Hashable, CustomStringConvertible {
-  /// What a write does to its document.
+  /// The effect of a write on its document.
   public enum Kind: String, Sendable, Hashable {
     /// Replaces or creates it.
     case set
@@ -12,7 +12,7 @@ public struct ReceivedWrite: Sendable, Hashable, CustomStringConvertible {
 
   /// The document's path from the database's root, such as `"cities/SF"`.
   public let documentPath: String
-  /// What the write does.
+  /// The effect of the write.
   public let kind: Kind
 
   /// Such as `set cities/SF`.

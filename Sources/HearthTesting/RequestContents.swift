@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// What the script has to know of a request.
+/// The parts of a request that the script needs.
 struct RequestContents {
   var kind: BackendRequests.Kind
   /// Documents, or collections of queries, from the database's root.

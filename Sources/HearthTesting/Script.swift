@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// What a test has told its backend to do, and what the backend has received. May be used from any thread.
+/// The instructions of a test to its backend, and the requests that the backend has received. May be used from any thread.
 final class Script: Sendable {
   /// A failure of the script that a request is to meet.
   struct Refusal {

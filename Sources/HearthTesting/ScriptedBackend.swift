@@ -164,10 +164,10 @@ public final class ScriptedBackend: Sendable {
   /// `permissionDenied` is refused.
   ///
   /// - Parameters:
-  ///   - requests: Those that fail. The whole of a batch of writes fails if one of its documents is meant.
+  ///   - requests: The requests that fail. The whole of a batch of writes fails if one of its documents is meant.
   ///   - code: The error's code.
   ///   - message: The error's text.
-  ///   - times: How often; nil until ``reset()``.
+  ///   - times: The number of failures; nil until ``reset()``.
   public func reject(
     _ requests: BackendRequests, with code: FirestoreErrorCode.Code, message: String = "Refused by the script.",
     times: Int? = 1

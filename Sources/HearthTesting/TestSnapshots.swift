@@ -14,7 +14,7 @@ public struct TestSnapshots: Sendable {
 
   /// Makes a maker.
   ///
-  /// - Parameter firestore: The database that the snapshots are to be of, for tests that compare references; nil for one of their own.
+  /// - Parameter firestore: The database of the snapshots, for tests that compare references; nil for one of their own.
   public init(of firestore: Firestore? = nil) {
     self.firestore = firestore ?? Self.unconnected()
   }

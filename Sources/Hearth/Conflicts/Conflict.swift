@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 
-/// A document of which the backend has another version than a waiting write was made for.
+/// A document whose version at the backend is not the one that a waiting write is based on.
 ///
 /// The words of the two sides are those of ``ConflictResolution``, ``ConflictResolver/Side`` and ``ResolvedConflict``: the *local* one is the
 /// write of this device, the *remote* one the backend's document.
@@ -11,7 +11,7 @@ public struct Conflict: Sendable {
   public let document: DocumentReference
   /// The write: ``PendingWrite/id``.
   public let write: PendingWrite.ID
-  /// The document that the write was made for; it may not exist. Nil if the cache did not have it.
+  /// The document that the write is based on; it may not exist. Nil if the cache did not have it.
   public let base: DocumentSnapshot?
   /// The document as the write makes it; it may not exist.
   public let local: DocumentSnapshot

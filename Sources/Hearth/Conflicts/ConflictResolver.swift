@@ -1,8 +1,8 @@
 internal import HearthModel
 
-/// Decides what becomes of a waiting write when the backend's document is not the one that it was made for.
+/// Decides about a waiting write if the backend's document is not the one that the write is based on.
 ///
-/// The ready-made ones compare three documents: the base that the write was made for, the local one that it makes, and the backend's.
+/// The ready-made ones compare three documents: the base of the write, the local one that it makes, and the backend's.
 /// Increments, array unions and server timestamps are carried over as they are. A write without those that makes what the backend has
 /// already counts as acknowledged. What a resolver has decided and dropped is in ``Firestore/resolvedConflicts``.
 public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {

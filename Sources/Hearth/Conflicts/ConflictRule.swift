@@ -1,13 +1,13 @@
 internal import HearthModel
 
-/// The documents whose waiting writes are compared with what others have written meanwhile, and what becomes of a conflict.
+/// The documents whose waiting writes are compared with later changes by others, and the way in which a conflict ends.
 ///
-/// A write of such a document is sent with the version that it was made for as a precondition. If the backend has another version then,
+/// A write of such a document is sent with the version that it is based on as a precondition. If the backend has another version then,
 /// also one that this device has not heard of, the ``ConflictResolver`` decides, and its result is sent instead. The writes behind it wait,
 /// in order. Without a rule nothing changes: the last write wins, as with the official SDKs.
 ///
-/// A deletion or an update of a document that the cache does not have, or knows to be missing, is made for whatever the backend has. Every other
-/// write of such a document is in conflict with one that the backend has.
+/// The cache may not have the document, or know that it is missing. A deletion or an update then applies to any document of the backend. Every
+/// other write is in conflict if the backend has the document.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()

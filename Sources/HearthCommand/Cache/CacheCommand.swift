@@ -45,7 +45,7 @@ struct CacheCommand: ParsableCommand {
   }
 }
 
-/// What all subcommands have.
+/// The options of all subcommands.
 struct CacheOptions: ParsableArguments {
   @Argument(help: "The cache folder.", completion: .directory)
   var folder: String
@@ -94,7 +94,7 @@ struct OwnerOptions: ParsableArguments {
   var owner: OutboxOwner? { owners.first }
 }
 
-/// Whose documents are shown.
+/// The user whose documents are shown.
 struct ViewpointOptions: ParsableArguments {
   @OptionGroup(title: "Show the documents with pending writes, by default those of the signed-out user")
   var owner: OwnerOptions

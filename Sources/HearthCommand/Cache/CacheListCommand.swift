@@ -35,7 +35,7 @@ struct CacheListCommand: ParsableCommand {
     }
   }
 
-  /// What is shown of a cache, or why it cannot be read.
+  /// The summary of a cache, or the reason why it cannot be read.
   private static func overview(_ folder: String) -> Result<CacheOverview, any Error> {
     Result { try CacheInspection.read(folder: folder) { try $0.overview() } }
   }

@@ -152,7 +152,7 @@ private final class ExportFile {
   func finish() throws {
     try flush()
     guard let path else { return }
-    // A link fails where a rename would replace a file that came meanwhile.
+    // A link fails where a rename would replace a file that was created in between.
     guard link(partialPath, path) == 0 else {
       throw CacheInspectionError.io(path: path, reason: String(cString: strerror(errno)))
     }

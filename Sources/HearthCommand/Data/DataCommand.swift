@@ -91,8 +91,8 @@ struct ConnectionOptions: ParsableArguments {
   /// Runs a subcommand, lets Ctrl-C end it in order, and reports its failure in words.
   ///
   /// - Parameters:
-  ///   - afterInterrupt: What to do next; nil for no message.
-  ///   - before: What may wait for a person or for standard input, which only the usual effect of Ctrl-C ends.
+  ///   - afterInterrupt: The advice for the next step; nil for no message.
+  ///   - before: The part that may wait for a person or for standard input, which only the usual effect of Ctrl-C ends.
   ///   - body: The work, on a connection that is closed afterwards.
   func run<Input: Sendable>(
     afterInterrupt: String? = nil, before: (DataBackend) throws -> Input,

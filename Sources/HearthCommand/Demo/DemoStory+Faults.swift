@@ -52,7 +52,7 @@ extension DemoStory {
     if isOwnServer {
       try await verify("fourth", numbers: Array(1...Self.writeCount), witness: witness)
     } else {
-      // Another backend does not know a write that it gets once more.
+      // Another backend does not know a write that it gets again.
       try await verifyEntries("fourth", numbers: Array(1...Self.writeCount), witness: witness)
     }
   }

@@ -17,7 +17,7 @@ extension DemoStory {
     if isOwnServer {
       try await verify(DemoWorkerCommand.journal, numbers: Array(1...last), witness: witness)
     } else {
-      // Another backend does not know a write that it gets once more.
+      // Another backend does not know a write that it gets again.
       try await verifyEntries(DemoWorkerCommand.journal, numbers: Array(1...last), witness: witness)
     }
   }

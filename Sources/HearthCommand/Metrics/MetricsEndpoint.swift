@@ -36,7 +36,7 @@ final class MetricsEndpoint: Sendable {
   ///   - openToEveryone: Serve on an address that other machines reach.
   ///   - hosts: Names of this machine. As long as only this machine reaches the address, a request has to name it by one of them, by
   ///     `host` or as `localhost`: a web page whose own name was made to lead here (DNS rebinding) could read the metrics otherwise.
-  ///   - limits: What one client may take.
+  ///   - limits: The limits of one client.
   ///   - text: Makes the answer to a request for the metrics.
   /// - Throws: `ServerError` when the address cannot be bound, or when other machines reach it and `openToEveryone` is false.
   static func start(

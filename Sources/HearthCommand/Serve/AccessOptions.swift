@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import HearthRPC
 
-/// Who may use `hearth serve`, and for what.
+/// The callers who may use `hearth serve`, and what they may do.
 struct AccessOptions: ParsableArguments {
   @Flag(help: "Listen on an address that other machines reach: every caller may then read and write everything.")
   var openToEveryone = false

@@ -25,7 +25,7 @@ struct MetricsOptions: ParsableArguments {
   ///
   /// - Parameters:
   ///   - server: The server.
-  ///   - metrics: What it counts; nil if it counts nothing.
+  ///   - metrics: The metrics that it serves; nil if it counts nothing.
   ///   - hosts: Further names of this machine, as of `--allow-host`.
   func endpoint(
     of server: EmbeddedServer, _ metrics: PrometheusMetrics?, hosts: [String] = []

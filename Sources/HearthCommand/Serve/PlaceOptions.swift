@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HearthServer
 internal import Logging
 
-/// What everybody who starts `hearth serve` says: where it listens and where it keeps its data.
+/// The options that every start of `hearth serve` needs: where it listens and where it keeps its data.
 struct PlaceOptions: ParsableArguments {
   @Option(help: "The port to listen on; 0 lets the system choose.")
   var port = 8080

@@ -114,7 +114,7 @@ private struct RunningServer: Service {
     } onGracefulShutdown: {
       Task { await server.shutdown() }
       Task {
-        // The first signal was taken by the service group. Whoever sends a second one does not want to wait.
+        // The first signal was taken by the service group. The sender of a second one does not want to wait.
         for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
           // Without what `exit` still runs, which could wait for the same disk. What is committed is on it.
           _exit(Self.signalStatus + signal.rawValue)

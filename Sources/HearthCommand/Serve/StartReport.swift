@@ -2,7 +2,7 @@ import Foundation
 import HearthModel
 import HearthServer
 
-/// What `hearth serve` prints when it serves: where, what, and how to go on.
+/// The lines that `hearth serve` prints when it serves: the address, the data, and the next steps.
 struct StartReport {
   var host: String
   var port: Int

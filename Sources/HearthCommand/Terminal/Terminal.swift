@@ -11,7 +11,7 @@ import HearthData
   import Android
 #endif
 
-/// What the output goes to: a person at a terminal, or another program.
+/// The receiver of the output: a person at a terminal, or another program.
 enum Terminal {
   static let isOutputTerminal = isatty(STDOUT_FILENO) != 0
   static let isErrorTerminal = isatty(STDERR_FILENO) != 0

@@ -30,7 +30,7 @@ package struct ConnectionChoice: Sendable {
     guard options.token == nil || options.credentialsFile == nil else {
       throw .argument("--token and --credentials exclude each other.")
     }
-    // The environment's file is for Google's own backend; whoever names another one does not mean it.
+    // The environment's file is for Google's own backend; a caller who names another one does not mean it.
     let hasOtherBackend = options.host != nil || emulator != nil || options.token != nil
     let file =
       options.credentialsFile ?? (hasOtherBackend ? nil : variable("GOOGLE_APPLICATION_CREDENTIALS"))

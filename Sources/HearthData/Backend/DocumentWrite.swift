@@ -7,7 +7,7 @@ package struct DocumentWrite: Sendable {
     case replace
     /// The fields of the JSON are set, also within maps; others stay.
     case merge
-    /// The members of the JSON are field paths, each of which is replaced; the document must exist.
+    /// The members of the JSON are field paths, and each of these fields is replaced; the document must exist.
     case update
   }
 

@@ -5,7 +5,7 @@ internal import Foundation
 /// | file | content |
 /// |---|---|
 /// | `NAME.overall_export_metadata` | a log with two records: a version, and the metadata files, each with the number and the bytes of its documents |
-/// | `….export_metadata` | a message: the names of the outputs, which lie beside it |
+/// | `….export_metadata` | a message: the names of the outputs, which are in the same folder |
 /// | `output-0`, `output-1`, … | a log with a document in each record |
 ///
 /// A folder of `firebase emulators:export` has such a folder in it and names it in `firebase-export-metadata.json`.

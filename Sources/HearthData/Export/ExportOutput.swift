@@ -4,7 +4,7 @@ internal import Synchronization
 /// Where an export goes.
 package enum ExportDestination: Hashable, Sendable {
   case standardOutput
-  /// One file. While it is unfinished it is named `FILE.part`, with its plan beside it in `FILE.plan`.
+  /// One file. While it is unfinished it is named `FILE.part`, with its plan next to it in `FILE.plan`.
   case file(String)
   /// A folder with a file for each part, and the plan.
   case folder(String)

@@ -1,7 +1,7 @@
 internal import Foundation
 package import HearthModel
 
-/// What an export reads, and when: written beside its file before the first document, so that another process can go on with it.
+/// The parts that an export reads, and the time of the data: written next to its file before the first document, so that another process can go on with it.
 ///
 /// How far it has come is not written anywhere else: the complete lines of the file say it. So a process may end at any byte.
 package struct ExportPlan: Hashable, Sendable {

@@ -1,9 +1,9 @@
 internal import Foundation
 package import HearthModel
 
-/// How far an unfinished export has come, as the complete lines of its file say.
+/// The progress of an unfinished export, as the complete lines of its file show it.
 package struct ExportScan: Sendable {
-  /// The last document of each part; nil for one of which nothing is in the file.
+  /// The last document of each part; nil for a part without a document in the file.
   package var positions: [DocumentKey?]
   package var documentCount = 0
   /// The length of the complete lines. What follows is the beginning of a line, or was never written.

@@ -21,7 +21,7 @@ package struct DataImport: Sendable {
   package var parallelism = 8
   /// True for a server of this machine or an emulator.
   package var prefersCommits = true
-  /// Nil for one beside the source.
+  /// Nil for one next to the source.
   package var progressFile: String?
   /// Called with the place and the reason of each document that was left out.
   package var onFailure: @Sendable (String) -> Void = { _ in }

@@ -4,7 +4,7 @@ internal import HearthModel
 struct ImportBatch: Sendable {
   /// Production takes 500 writes in a request, and 10 MiB.
   static let maximumCount = 500
-  /// Of text, in which two characters may stand for a double of eleven bytes.
+  /// The limit of a batch in bytes of its text, in which two characters may be a double of eleven bytes.
   static let maximumBytes = 3 << 19
 
   var entries: [ImportEntry] = []

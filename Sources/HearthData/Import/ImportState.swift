@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// How far an import has come: everything before the position is at the backend. Written beside the source now and then.
+/// The progress of an import: everything before the position is at the backend. Written next to the source from time to time.
 struct ImportState: Codable, Hashable, Sendable {
   static let format = "hearth-import-1"
 

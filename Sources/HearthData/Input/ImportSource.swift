@@ -19,7 +19,7 @@ struct ImportEntry: Sendable {
 
 /// The place behind an entry.
 struct ImportPosition: Codable, Hashable, Sendable {
-  /// Of the source's files.
+  /// The index of the file among those of the source.
   var file = 0
   /// The bytes, or for an export of an emulator the records, that were read of the file.
   var offset = 0

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// How far an export, an import or a recursive delete has come. Whoever shows it asks for it now and then.
+/// The progress of an export, an import or a recursive delete. The display reads it from time to time.
 package final class DataProgress: Sendable {
   package struct State: Sendable, Equatable {
     /// Documents that were read, written or deleted.

@@ -5,7 +5,7 @@ package struct DataQuery: Sendable {
   /// The path of a collection, or with ``isCollectionGroup`` its id.
   package var collection: String
   package var isCollectionGroup = false
-  /// Such as `population >= 1000000`, all of which must hold.
+  /// Conditions such as `population >= 1000000`; all must hold.
   package var conditions: [String] = []
   /// Such as `name` or `population:desc`.
   package var orders: [String] = []

@@ -106,7 +106,7 @@ package struct ExportPart: Hashable, Sendable {
     return scope.contains(key)
   }
 
-  /// Divides a scope at keys, of which those outside of it do not count.
+  /// Divides a scope at keys. Keys outside the scope are ignored.
   ///
   /// - Parameter maximumCount: The most parts; with more keys, some of them, evenly chosen, are taken.
   package static func parts(of scope: ExportScope, dividedAt keys: [DocumentKey], maximumCount: Int) -> [ExportPart] {

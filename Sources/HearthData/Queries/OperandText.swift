@@ -9,7 +9,7 @@ enum OperandText {
 
   /// - Parameters:
   ///   - place: The option with its word, such as `--where "n == 1"`.
-  ///   - start: What stands before the value in the word, such as `n == `.
+  ///   - start: The text before the value in the word, such as `n == `.
   /// - Throws: A ``DataError`` for a wrong argument that says how the value is written.
   static func value(
     _ text: String, at place: String, after start: String = "", _ database: DatabaseID

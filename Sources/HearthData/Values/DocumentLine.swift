@@ -24,7 +24,7 @@ package struct DocumentLine: Sendable {
   /// Writes a document, without the end of the line.
   ///
   /// - Parameters:
-  ///   - fields: What is written as its fields; nil for those that it has.
+  ///   - fields: The fields to write; nil for those of the document.
   ///   - hasTimes: True to add the times of its creation and of its last change, which no reader needs.
   /// - Throws: `WireFormatError` if the document's fields are damaged.
   package static func write(

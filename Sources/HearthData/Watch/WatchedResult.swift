@@ -35,7 +35,7 @@ struct WatchedResult {
 
   /// The target in use. One that is listened to again has another number, so that late messages of the former do not count.
   private(set) var target: TargetID
-  /// What was reported: the version of each document.
+  /// The reported version of each document.
   private var shown: [DocumentKey: SnapshotVersion] = [:]
   /// The result as it was sent, including what is not reported yet.
   private var present: [DocumentKey: SnapshotVersion] = [:]

@@ -19,12 +19,12 @@ package struct ConflictID: Hashable, Sendable {
   }
 }
 
-/// A document of which the backend has another version than a waiting write was made for.
+/// A document whose version at the backend is not the one that a waiting write is based on.
 package struct DocumentConflict: Equatable, Sendable {
   /// The resolver that the rule names.
   package var resolver: Int
   package var batchID: BatchID
-  /// As the write was made for it; nil if the cache did not have it.
+  /// The document that the write is based on; nil if the cache did not have it.
   package var base: Document?
   /// As the write makes it.
   package var local: Document
@@ -36,7 +36,7 @@ package struct DocumentConflict: Equatable, Sendable {
 package enum ConflictAnswer: Equatable, Sendable {
   case keepLocal
   case keepRemote
-  /// These mutations instead, one of which at least is of the document.
+  /// These mutations instead; at least one is of the document.
   case write([Mutation])
 }
 
@@ -60,7 +60,7 @@ struct OpenConflict {
   var mayBeCommitted: Bool
   var stage: Stage
   var remote: DocumentMap = [:]
-  /// What takes the place of the mutations of the documents; nil for one that stays open.
+  /// The replacement of the mutations of the documents; nil for one that stays open.
   var parts: [DocumentKey: [Mutation]] = [:]
   /// The documents whose local edit was given up.
   var dropped: Set<DocumentKey> = []
@@ -79,13 +79,13 @@ struct OpenConflict {
     self.stage = stage
   }
 
-  /// The part of the batch for a document, as an edit of what it was made for.
+  /// The part of the batch for a document, as an edit of its base.
   func edit(of key: DocumentKey) throws(WireFormatError) -> DocumentEdit {
     try DocumentEdit(
       batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
   }
 
-  /// The document that the batch was made for; nil if the cache did not know whether it exists.
+  /// The document that the batch is based on; nil if the cache did not know whether it exists.
   func knownBase(of key: DocumentKey) -> Document? {
     guard let base = bases.bases[key]?.document, base.isFound || base.isMissing else { return nil }
     return base
@@ -102,8 +102,8 @@ struct OpenConflict {
     }
   }
 
-  /// True for a document that the cache did not know, and a write that needs it or removes it: what the backend has is what it is made
-  /// for.
+  /// True for a document that the cache did not know, and a write that needs it or removes it: the backend's document becomes the base of the
+  /// write.
   func adopts(_ remote: Document, for key: DocumentKey) -> Bool {
     guard bases.bases[key] != nil, !knowsBase(of: key), remote.isFound,
       let first = batch.mutations.first(where: { $0.key == key })
@@ -183,7 +183,7 @@ struct OpenConflict {
     }
   }
 
-  /// What becomes of the batch.
+  /// The end of the batch.
   var outcome: LocalStore.ConflictOutcome {
     var ending: StatusError?
     if !dropped.isEmpty {
@@ -211,7 +211,7 @@ struct OpenConflict {
     return mutations
   }
 
-  /// What the outbox shows of it.
+  /// The state of it that the outbox shows.
   var state: OutboxConflict {
     var error: StatusError?
     if case .failed(let failure) = stage { error = failure }

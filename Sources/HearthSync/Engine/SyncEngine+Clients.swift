@@ -65,7 +65,7 @@ extension SyncEngine {
     do {
       try synchronizeViews()
     } catch {
-      // The listener does not begin, and the file says that its target is to be watched.
+      // The listener does not begin, and the file says that its target should be watched.
       retryOnce(.storeTargetUses, after: error)
       throw error
     }
@@ -305,7 +305,7 @@ extension SyncEngine {
     try storeTargetUses()
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     if !isPrimary {
-      // Those of a target of which the backend has not sent everything are no result.
+      // The keys of a target are no result before the backend has sent everything.
       for (target, keys) in state.confirmedKeys where (state.agreements[target] ?? .open) != .open {
         views.takeOver(keys, of: target)
       }

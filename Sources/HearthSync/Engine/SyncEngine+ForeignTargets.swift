@@ -92,7 +92,7 @@ extension SyncEngine {
 
   // MARK: - Own targets
 
-  /// The targets of the listeners of this client, and whether the backend is to be asked for them.
+  /// The targets of the listeners of this client, and whether the backend should be asked for them.
   private var ownTargets: [TargetID: Bool] {
     queryRuns.ownTargets.merging(views.ownTargets) { $0 || $1 }
   }
@@ -104,7 +104,7 @@ extension SyncEngine {
       move(try localStore.rejoin { targets[$0] ?? false })
     } catch let error as CacheError {
       guard case .otherBackend = error else { throw error }
-      // The others have opened the cache with another backend meanwhile: what is written there must not get this client's writes.
+      // The others have opened the cache with another backend. That backend must not get this client's writes.
       log(.error, "The cache is closed: \(error)")
       return emit(.closeCache)
     }

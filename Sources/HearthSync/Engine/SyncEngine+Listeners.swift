@@ -11,7 +11,7 @@ extension SyncEngine {
       return
     }
     let needsTarget = views.needsTarget(for: query, options)
-    // To take the target into use, a read would wait for the same process once more.
+    // To take the target into use, a read would wait for the same process a second time.
     if options.isOneTimeRead, let error = storeWritesBeforeRead(needsFile: needsTarget), needsTarget {
       return emit(.raiseError(id, .listenFailed(error)))
     }

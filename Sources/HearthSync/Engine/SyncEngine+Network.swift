@@ -81,7 +81,7 @@ extension SyncEngine {
 
   /// Closes the streams.
   ///
-  /// - Parameter cause: That for which they are to be opened again soon, for other credentials or on another connection.
+  /// - Parameter cause: The reason for which they will be reopened soon, for other credentials or on another connection.
   func closeStreams(for cause: OfflineCause? = nil) {
     let usedNetwork = link.canWatch
     if let cause { link.forbid(cause) }

@@ -18,7 +18,7 @@ extension SyncEngine {
   /// Appends an operation.
   ///
   /// - Parameter isDue: False to leave the first attempt to the timer. An operation that has waited for another process in vain would otherwise
-  ///   wait once more in the same event, and the client with it.
+  ///   wait a second time in the same event, and the client with it.
   func retry(_ operation: RetryableOperation, isDue: Bool = true) {
     emit(retries.append(operation, isDue: isDue, now: now, jitter: configuration.jitter))
   }
@@ -62,7 +62,7 @@ extension SyncEngine {
     if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }
 
-  /// Stores the answers of the backend that wait for that, at a client that sends nothing more: whoever sends the outbox after it would send
+  /// Stores the answers of the backend that wait for that, at a client that sends nothing more: the next sender of the outbox would send
   /// their batches again.
   func storeAnswers() {
     do {
