@@ -374,7 +374,7 @@ enum CommentExamples {
   static func resolvedConflicts(db: Firestore) async throws {
     for try await conflicts in db.resolvedConflicts.snapshots {
       for conflict in conflicts where conflict.dropped.contains(.local) {
-        print("Somebody else has changed \(conflict.document.path) as well:", conflict.fields.map(\.name))
+        print("Another device has changed \(conflict.document.path) as well:", conflict.fields.map(\.name))
         try await db.resolvedConflicts.discard(conflict.id)
       }
     }
