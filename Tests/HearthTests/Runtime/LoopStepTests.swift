@@ -57,9 +57,12 @@ struct LoopStepTests {
     let client = try makeClient()
     client.handle(try (0..<1_000).map { try client.write("a/\($0)") })
     let end = LoopAnswer<NSError?>()
-    client.handle([
-      client.request(.pendingWrites { if case .failure(let error) = $0 { end.set(error) } }), .stop { _ in },
-    ])
+    let list = client.request(
+      .pendingWrites {
+        if case .failure(let error) = $0 { end.set(error) }
+        return true
+      })
+    client.handle([list, .stop { _ in }])
     #expect(end.value??.code == FirestoreErrorCode.cancelled.rawValue)
     // The next step of the list, and on a busy machine a timer as well. Nothing follows.
     #expect(client.handlePosted() >= 1)
