@@ -111,7 +111,7 @@ struct CacheClearCommand: ParsableCommand {
         line.show(
           "Clearing", done: $0.removedDocumentCount + $0.pendingDocumentCount + $0.listenedDocumentCount, total: total)
       },
-      report: { FileHandle.standardError.write(Data("\($0)\n".utf8)) },
+      report: { Terminal.writeError(Data("\($0)\n".utf8)) },
       waitsForReaders: {
         pauses -= 1
         Thread.sleep(forTimeInterval: Self.pauseSeconds)

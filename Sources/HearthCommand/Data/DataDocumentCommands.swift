@@ -110,7 +110,7 @@ struct DataDeleteCommand: AsyncParsableCommand {
     guard Terminal.isInputTerminal else {
       throw DataError("Nothing was deleted: add --yes to delete \(what).")
     }
-    FileHandle.standardError.write(Data("Delete \(what)? [y/N] ".utf8))
+    Terminal.writeError(Data("Delete \(what)? [y/N] ".utf8))
     guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
       throw DataError("Nothing was deleted.")
     }

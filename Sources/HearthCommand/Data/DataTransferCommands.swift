@@ -56,8 +56,9 @@ struct DataExportCommand: AsyncParsableCommand {
       export.counts = Terminal.isErrorTerminal
       let job = export
       try await LongRun.run("Exporting", done: "Exported") { progress in
-        let count = try await job.run(backend, progress: progress)
-        return count
+        try await job.run(backend, progress: progress)
+      } whenEmpty: {
+        await EmptyAnswer(backend).explanation(of: collection.count == 1 ? DataQuery(collection: collection[0]) : nil)
       }
     }
   }

@@ -15,8 +15,9 @@ enum LongRun {
   ///   - what: Such as "Importing".
   ///   - done: Such as "Imported".
   ///   - body: The work, which reports its progress.
+  ///   - whenEmpty: Returns the reason why there may have been no document; nil where that does not need one.
   static func run<Answer>(
-    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer
+    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer, whenEmpty: (() async -> String)? = nil
   ) async throws {
     let progress = DataProgress()
     let start = ContinuousClock.now
@@ -24,12 +25,14 @@ enum LongRun {
     func end() async {
       display?.cancel()
       await display?.value
-      if display != nil { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+      if display != nil { Terminal.writeError(Data("\r\u{1B}[K".utf8)) }
     }
     do {
       _ = try await body(progress)
+      let reason = progress.current.documents == 0 ? await whenEmpty?() : nil
       await end()
       summarize(done, progress, since: start)
+      if let reason { Terminal.writeError("hearth data: \(Terminal.safe(reason))") }
     } catch let error as EndedWith {
       await end()
       summarize(done, progress, since: start)
@@ -56,7 +59,7 @@ enum LongRun {
       let state = progress.current
       meter.add(state, at: ContinuousClock.now - start)
       let line = ProgressText.line(what, state, meter, width: max(10, Terminal.errorWidth - 1))
-      FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+      Terminal.writeError(Data("\r\u{1B}[K\(line)".utf8))
       try? await Task.sleep(for: pause)
     }
   }

@@ -14,7 +14,7 @@ import Foundation
 enum DemoEvent {
   static func emit(_ event: [String: Any]) {
     let data = (try? JSONSerialization.data(withJSONObject: event, options: .sortedKeys)) ?? Data("{}".utf8)
-    FileHandle.standardOutput.write(data + Data("\n".utf8))
+    Terminal.write(data + Data("\n".utf8))
   }
 }
 

@@ -69,6 +69,6 @@ final class Narrator {
     } else {
       line = text()
     }
-    FileHandle.standardOutput.write(Data((line + (json ? "\n" : lineEnd)).utf8))
+    Terminal.write(Data((line + (json ? "\n" : lineEnd)).utf8))
   }
 }

@@ -17,11 +17,11 @@ final class ProgressLine {
       line += " [" + String(repeating: "#", count: filled) + String(repeating: "-", count: 20 - filled) + "]"
     }
     if done > 0 { line += " \(ProgressText.grouped(done))" }
-    FileHandle.standardError.write(Data("\r\u{1B}[K\(CellWidth.cut(line, to: Terminal.errorWidth - 1))".utf8))
+    Terminal.writeError(Data("\r\u{1B}[K\(CellWidth.cut(line, to: Terminal.errorWidth - 1))".utf8))
   }
 
   func end() {
-    if isShown { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    if isShown { Terminal.writeError(Data("\r\u{1B}[K".utf8)) }
     isShown = false
   }
 }

@@ -55,13 +55,15 @@ enum Terminal {
   /// The text without characters that a terminal would obey: a document may hold any.
   static func safe(_ text: String) -> String { TableLayout.safe(text) }
 
-  static func write(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
-  }
+  static func write(_ line: String) { write(Data((line + "\n").utf8)) }
 
-  static func writeError(_ line: String) {
-    FileHandle.standardError.write(Data((line + "\n").utf8))
-  }
+  /// Writes to standard output. A reader that has ended, such as `head`, is no failure of this program.
+  static func write(_ data: Data) { try? FileHandle.standardOutput.write(contentsOf: data) }
+
+  static func writeError(_ line: String) { writeError(Data((line + "\n").utf8)) }
+
+  /// Writes to standard error, as ``write(_:)-(Data)``.
+  static func writeError(_ data: Data) { try? FileHandle.standardError.write(contentsOf: data) }
 
   /// Ends the process at once.
   static func end(_ status: Int32) -> Never { exit(status) }

@@ -39,8 +39,8 @@ package struct EmptyAnswer: Sendable {
     if let words, words.narrows, let count = await count(words.withoutConditions), count > 0 {
       let noun = count == 1 ? "1 document" : "\(ProgressText.grouped(count)) documents"
       return
-        "\(start) match; without the conditions there \(count == 1 ? "is" : "are") \(noun) in \(words.collection). Texts and numbers "
-        + "differ: n == 5 does not find \"5\"."
+        "\(start) match; without the conditions there \(count == 1 ? "is" : "are") \(noun) in \(words.collection). Names of fields and "
+        + "types of values must be the same: n == 5 does not find \"5\"."
     }
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     if let words, !collections.isEmpty {
@@ -55,12 +55,11 @@ package struct EmptyAnswer: Sendable {
   private func otherProjects() async -> String {
     guard let databases = try? await backend.databases() else { return ", at \(backend.place)" }
     guard !databases.contains(backend.databaseID) else { return ", at \(backend.place)" }
-    let others = Set(databases.map(\.projectID)).subtracting([backend.databaseID.projectID]).sorted()
-    if others.isEmpty {
-      let own = databases.map(\.database)
-      return own.isEmpty ? "; this server has no documents at all" : "; the project has the databases \(Self.list(own))"
-    }
-    return "; this server has \(Self.list(others)) (--project)"
+    let own = databases.filter { $0.projectID == backend.databaseID.projectID }.map(\.database)
+    if !own.isEmpty { return "; the project has the databases \(Self.list(own)) (--database)" }
+    let others = Set(databases.map(\.projectID)).sorted()
+    return others.isEmpty
+      ? "; this server has no documents at all" : "; this server has \(Self.list(others)) (--project)"
   }
 
   private func count(_ words: DataQuery) async -> Int? {
