@@ -172,6 +172,11 @@ final class ConflictClient {
 
   func fire(_ kind: TimerKind) { driver.fire(kind) }
 
+  /// Runs the operations that wait for the timer of retries, if it is set.
+  func fireRetries() {
+    if timers.next(where: { $0 == .asyncQueueRetry }) != nil { fire(.asyncQueueRetry) }
+  }
+
   // MARK: - The loop
 
   func post(_ event: SyncEvent) { driver.post(event) }

@@ -235,6 +235,7 @@ final class ConflictSimulation {
           _ = client.fireNextTimer()
         }
         if client.device.place == .shared { client.fire(.clientMetadataRefresh) }
+        client.fireRetries()
         client.sendSnapshot()
         while client.advance() {}
       }
