@@ -45,7 +45,8 @@ struct Wording {
 
   /// The folders and files that are read.
   static let roots = [
-    "Sources", "Tests", "Examples", "Benchmarks", "Fuzz", "scripts", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+    "Sources", "Tests", "Examples", "Benchmarks", "Fuzz", "scripts", "docs", "README.md", "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "SECURITY.md",
   ]
 
@@ -99,9 +100,12 @@ struct Wording {
         guard let description = text.prefixMatch(of: /\s*- [\w ]+:\s/) else { continue }
         text = text[description.range.upperBound...]
       }
-      guard let first = Prose.words(of: text, line: comment.line).first, Self.openings.contains(first.text) else { continue }
+      guard let first = Prose.words(of: text, line: comment.line).first, Self.openings.contains(first.text) else {
+        continue
+      }
       let kind = isSummary ? "a summary" : "a description"
-      defects.append((path, "\(path):\(comment.line): \(kind) begins with \"\(first.text)\": begin with a verb or a noun"))
+      defects.append(
+        (path, "\(path):\(comment.line): \(kind) begins with \"\(first.text)\": begin with a verb or a noun"))
     }
   }
 
@@ -137,7 +141,8 @@ private enum Prose {
 
   static func paragraphs(ofScript text: String) -> [[Word]] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    return paragraphs(of: lines.filter { $0.element.drop { $0 == " " }.hasPrefix("#") }.map { ($0.offset + 1, $0.element) })
+    return paragraphs(
+      of: lines.filter { $0.element.drop { $0 == " " }.hasPrefix("#") }.map { ($0.offset + 1, $0.element) })
   }
 
   static func paragraphs(ofMarkdown text: String) -> [[Word]] {

@@ -71,7 +71,8 @@ func fail(_ message: String) -> Never {
     }
     print(
       "structure: \(modules.count) modules and their folders, \(types) types, \(links.count) symbol links, "
-        + "\(names.count) names in documents, \(names.steps) steps of walks, \(wording.count) files of prose: as they should be")
+        + "\(names.count) names in documents, \(names.steps) steps of walks, \(wording.count) files of prose: as they should be"
+    )
   }
 
   private static func checkLinks(_ modules: [Module]) -> (defects: [String], count: Int) {
