@@ -60,7 +60,8 @@ final class Client {
     case .closeWatchStream, .closeWriteStream, .sendWatch, .switchUser, .dropConnection, .invalidateCredentials,
       .startTimer, .cancelTimer, .lookUp, .runBackgroundQuery, .cancelBackgroundQuery, .askResolver, .cancelQuestion,
       .raiseError, .snapshotsInSync, .documentsReceived, .writeSaved, .writeNotSaved, .answer, .requestFailed,
-      .bundleProgress, .outboxChanged, .statusChanged, .onlineStateChanged, .log, .wakeOthers, .closeCache, .yieldCache:
+      .bundleProgress, .outboxChanged, .statusChanged, .conflictsResolved, .onlineStateChanged, .log, .wakeOthers,
+      .closeCache, .yieldCache:
       break
     }
   }

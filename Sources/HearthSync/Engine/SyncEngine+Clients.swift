@@ -74,7 +74,6 @@ extension SyncEngine {
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.yieldCache) }
-    if news.concernsClients { follow(views.noteOtherUsers(localStore.hasOtherUsers)) }
     if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { statusWatch.outboxChanges() }
     for (target, error) in news.rejectedTargets
     where views.hasView(on: target) || queryRuns.hasBackgroundListen(for: target) {

@@ -119,7 +119,6 @@ extension SyncEngine {
         follow(conflicts.userChanges())
         statusWatch.outboxChanges()
         emit(.switchUser(user))
-        follow(views.noteOtherUsers(localStore.hasOtherUsers))
         views.release(reverted: changes, areOthers: true)
         refreshViews(changes)
         // What another process has answered before counts.

@@ -95,6 +95,27 @@ struct OtherUsersResultTests {
     #expect(b.snapshots[listener]?.last?.isFromCache == false)
   }
 
+  @Test("is compared no more when a client has found that the last one of another user is dead")
+  func deadUser() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    c.post(.changeUser("other"))
+    cache.deliver()
+    a.listen(large)
+    let listener = b.listen(large)
+    let target = try #require(a.watched.first)
+    try a.fill(target, [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
+    cache.deliver()
+    c.kill()
+    b.post(.setVisibility(true))
+    cache.deliver()
+    try a.put([found("rooms/c", 11, ["n": .integer(5)])], into: target)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(11))))
+    cache.deliver()
+    #expect(b.ids(listener) == ["a", "c"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
   @Test("is compared from the moment at which a client has another user")
   func changeOfUser() throws {
     let (cache, a, b) = try SharedCache.makePair()
