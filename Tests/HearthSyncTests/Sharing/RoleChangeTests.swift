@@ -98,7 +98,7 @@ struct RoleChangeTests {
     cache.deliver()
     a.kill()
     cache.wait(10)
-    #expect(b.engine.isPrimary && b.answers[wait] == nil)
+    #expect(b.engine.isPrimary)
     b.failing = []
     cache.wait(90)
     #expect(b.answers[wait] != nil)
