@@ -51,13 +51,12 @@ struct ServeCommand: AsyncParsableCommand {
       Terminal.writeError("hearth serve: \(error)")
       throw ExitCode.failure
     }
-    await report(server, endpoint, logger)
+    let running = RunningServer(
+      server: server, endpoint: endpoint, startReport: await report(server, endpoint, logger))
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [
-          .init(
-            service: RunningServer(server: server, endpoint: endpoint),
-            successTerminationBehavior: .gracefullyShutdownGroup)
+          .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup)
         ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
   }
@@ -87,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private func report(_ server: EmbeddedServer, _ endpoint: MetricsEndpoint?, _ logger: Logger) async {
+  private func report(_ server: EmbeddedServer, _ endpoint: MetricsEndpoint?, _ logger: Logger) async -> String {
     var report = StartReport(host: server.host, port: server.port, folder: place.data)
     do {
       report.databases = try await server.databaseNames()
@@ -95,8 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
       logger.warning("the databases cannot be listed", metadata: ["error": "\(error)"])
     }
     report.metrics = endpoint.map { "http://\(metrics.addressText):\($0.port)/metrics" }
-    for line in report.lines { print(line) }
-    fflush(nil)
+    return report.lines.joined(separator: "\n")
   }
 }
 
@@ -104,11 +102,14 @@ struct ServeCommand: AsyncParsableCommand {
 private struct RunningServer: Service {
   let server: EmbeddedServer
   let endpoint: MetricsEndpoint?
+  /// Printed when the service runs. Then the group takes signals, so that a program that reads this may send one at once.
+  let startReport: String
 
   /// Added to a signal's number in the exit status of a process that the signal has ended, as shells do.
   private static let signalStatus: Int32 = 128
 
   func run() async throws {
+    Terminal.write(startReport)
     try await withGracefulShutdownHandler {
       try await server.waitUntilStopped()
     } onGracefulShutdown: {
