@@ -85,11 +85,7 @@ public struct ResolvedConflictSnapshots: AsyncSequence, Sendable {
 
     /// The next list, waiting for it; nil after the task was cancelled.
     public mutating func next() async throws -> [ResolvedConflict]? {
-      while let conflicts = try await subscription.next() {
-        defer { former = conflicts }
-        if former != conflicts { return conflicts }
-      }
-      return nil
+      try await subscription.next(after: &former)
     }
   }
 }

@@ -100,11 +100,7 @@ public struct RejectedWriteSnapshots: AsyncSequence, Sendable {
 
     /// The next list, waiting for it; nil after the task was cancelled.
     public mutating func next() async throws -> [RejectedWrite]? {
-      while let writes = try await subscription.next() {
-        defer { former = writes }
-        if former != writes { return writes }
-      }
-      return nil
+      try await subscription.next(after: &former)
     }
   }
 }

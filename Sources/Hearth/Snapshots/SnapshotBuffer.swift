@@ -143,3 +143,16 @@ final class SnapshotSubscription<Element: Sendable>: Sendable {
     }
   }
 }
+
+extension SnapshotSubscription where Element: Equatable {
+  /// The next snapshot that differs from the former one, of an observer that is notified of other changes as well.
+  func next(after former: inout Element?) async throws -> Element? {
+    while let element = try await next() {
+      if element != former {
+        former = element
+        return element
+      }
+    }
+    return nil
+  }
+}

@@ -24,8 +24,7 @@ struct ResolvedConflictTable {
     try ConflictSchema.schema.migrate(database)
     let now = try globals.keepingTime(at: time)
     let (number, bytes) = (OutcomeTable.number(of: identity), identity.bytes)
-    let next = "SELECT coalesce(max(ordinal), -1) + 1 FROM cache_resolved_conflicts WHERE number = ? AND identity = ?"
-    var ordinal = try database.firstRow(next, .integer(number), .blob(bytes)) { try $0.int64(at: 0) } ?? 0
+    var ordinal = try database.firstRow(Self.nextOrdinal, .integer(number), .blob(bytes)) { try $0.int64(at: 0) } ?? 0
     for report in reports {
       let conflict = KeptConflict(
         id: KeptConflict.ID(identity: identity, number: ordinal), batchID: batch.batchID, resolvedAt: time,
@@ -36,7 +35,7 @@ struct ResolvedConflictTable {
         VALUES (?, ?, ?, ?, ?, ?)
         """, .text(user), .integer(number), .blob(bytes), .integer(ordinal), .integer(now),
         .blob(CacheCodec.encode(conflict: conflict, database: databaseID)))
-      ordinal &+= 1
+      ordinal += 1
     }
     try database.update(
       """
@@ -122,6 +121,12 @@ struct ResolvedConflictTable {
     }
   }
 
+  /// A damaged number is none to count on from.
+  private static let nextOrdinal = """
+    SELECT coalesce(max(ordinal), -1) + 1 FROM cache_resolved_conflicts
+    WHERE number = ? AND identity = ? AND \(CountedNumber.condition("ordinal", in: CountedNumber.bases))
+    """
+
   private static let select = "SELECT conflict_id, user_key, identity, ordinal, conflict FROM cache_resolved_conflicts"
 
   private func decode(_ row: Statement) throws -> KeptConflict {
@@ -129,11 +134,15 @@ struct ResolvedConflictTable {
     func damage(_ reason: String) -> CacheError {
       .corruptRecord(table: "cache_resolved_conflicts", row: "\(id)", reason: reason)
     }
+    // Behind the largest number of all, SQLite gives new rows any free number, and the order would be lost.
+    guard CountedNumber.bases.contains(id) else { throw damage("the number of the row is not counted") }
     guard OutboxOwner.isKey(try row.string(at: 1)) else { throw damage("its user is none") }
+    let ordinal = try row.int64(at: 3)
+    guard CountedNumber.bases.contains(ordinal) else { throw damage("\(ordinal) conflicts are not counted") }
     guard let identity = BatchIdentity(bytes: try row.bytes(at: 2)) else { throw damage("its identity is none") }
     do {
       return try CacheCodec.decodeConflict(
-        row.bytes(at: 4), id: KeptConflict.ID(identity: identity, number: row.int64(at: 3)), database: databaseID)
+        row.bytes(at: 4), id: KeptConflict.ID(identity: identity, number: ordinal), database: databaseID)
     } catch let error as WireError {
       throw damage(error.description)
     }

@@ -96,17 +96,38 @@ struct ResolvedConflictTableTests {
     #expect(names.first == "rooms/day 1" && names.count == 31)
   }
 
-  @Test("that cannot be read are removed by a repair, and the others stay", arguments: ["x'FF'", "'text'", "x''"])
-  func damaged(value: String) throws {
+  @Test(
+    "that cannot be read are removed by a repair, and the others stay",
+    arguments: [
+      ("conflict", "x'FF'"), ("conflict", "'text'"), ("conflict", "x''"), ("ordinal", "9223372036854775807"),
+      ("ordinal", "-1"), ("conflict_id", "9223372036854775807"), ("conflict_id", "-5"),
+    ])
+  func damaged(column: String, value: String) throws {
     let cache = try TestCache(.file)
     defer { cache.close() }
     _ = try resolve(cache, [report(), report("b")])
-    try cache.database.execute("UPDATE cache_resolved_conflicts SET conflict = \(value) WHERE ordinal = 0")
+    try cache.database.execute("UPDATE cache_resolved_conflicts SET \(column) = \(value) WHERE ordinal = 0")
     #expect(try CacheInvariants.violations(in: cache.store).contains { "\($0)".contains("cache_resolved_conflicts") })
     // The first reading finds the damage, and the rows are repaired.
     _ = try? cache.store.outbox.resolvedConflicts(of: nil)
     #expect(try cache.store.outbox.resolvedConflicts(of: nil).map(\.report) == [report("b")])
+    _ = try resolve(cache, [report("c")], 2)
+    #expect(try cache.store.outbox.resolvedConflicts(of: nil).map(\.report) == [report("b"), report("c")])
     #expect(cache.store.reopening == nil)
+  }
+
+  @Test("are stored next to one whose number is damaged", arguments: ["9223372036854775807", "-1", "1.5"])
+  func damagedBefore(value: String) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try resolve(cache, [report()])
+    // A former conflict of the write whose next one is stored.
+    try cache.database.execute(
+      "UPDATE cache_resolved_conflicts SET ordinal = \(value), number = 2, identity = x'00000000000000070000000000000002'"
+    )
+    _ = try resolve(cache, [report("b")], 2)
+    _ = try? cache.store.outbox.resolvedConflicts(of: nil)
+    #expect(try cache.store.outbox.resolvedConflicts(of: nil).map(\.report) == [report("b")])
   }
 
   @Test("have the file opened anew if their table is gone, and are not missed before")

@@ -48,6 +48,16 @@ struct UnsavedWritesTests {
     return try await outcome.value().batches
   }
 
+  /// A client that has the folder for itself, and one that waits for it for 100 ms.
+  func lockedOut() async throws -> (owner: ClientRuntime, client: ClientRuntime) {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    var configuration = try SuspensionTests.configuration(
+      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
+    configuration.folderWaitLimit = .milliseconds(100)
+    return (owner, ClientRuntime(configuration))
+  }
+
   func count(_ client: ClientRuntime) async throws -> Int {
     let outcome = Outcome<Int>()
     client.pendingWriteCount { outcome.resolve($0.mapError { $0 }) }
@@ -282,12 +292,7 @@ struct UnsavedWritesTests {
 
   @Test("those that nobody heard of are reported again if the task that asked was cancelled")
   func reportedToNobody() async throws {
-    let owner = try await client(.alone)
-    #expect(try await count(owner) == 0)
-    var configuration = try SuspensionTests.configuration(
-      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
-    configuration.folderWaitLimit = .milliseconds(100)
-    let client = ClientRuntime(configuration)
+    let (owner, client) = try await lockedOut()
     client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
     #expect(await code { _ = try await count(client) } == .failedPrecondition)
     try await stop(owner)
@@ -316,12 +321,7 @@ struct UnsavedWritesTests {
 
   @Test("those that were refused while another process had the folder are reported although the client has run since")
   func refusedBeforeRunning() async throws {
-    let owner = try await client(.alone)
-    #expect(try await count(owner) == 0)
-    var configuration = try SuspensionTests.configuration(
-      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
-    configuration.folderWaitLimit = .milliseconds(100)
-    let client = ClientRuntime(configuration)
+    let (owner, client) = try await lockedOut()
     client.setNetworkEnabled(false) { _ in }
     client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
     #expect(await code { _ = try await count(client) } == .failedPrecondition)
