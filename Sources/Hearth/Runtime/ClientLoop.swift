@@ -155,7 +155,10 @@ final class ClientLoop {
       return
     }
     do {
-      guard try client.resume() else { throw RunningClient.cacheWasTaken }
+      guard try client.resume() else {
+        if held.followsSuspension { throw RunningClient.folderWasUsed }
+        throw RunningClient.cacheWasTaken
+      }
       state = .running(client)
       restsUntil = .now + held.restAfterYielding
       watchForSuspension(post: post)
@@ -174,7 +177,7 @@ final class ClientLoop {
   /// Ends a client that cannot go on with a cache that it had given back.
   private func endAfterYielding(_ client: RunningClient, _ held: FolderWait, _ cause: any Error) {
     // If the folder is in use, or was, the other process has got what it wanted.
-    let isFailure = FolderWait.mayPass(cause) && !FolderWait.isWorthwhile(after: cause)
+    let isFailure = held.followsSuspension || FolderWait.mayPass(cause) && !FolderWait.isWorthwhile(after: cause)
     let isMigrated = (cause as? StoreError)?.kind == .newerSchema
     let error = isFailure || isMigrated ? NSError.firestore(opening: cause) : RunningClient.cacheWasTaken
     HearthLog.error("\(error.localizedDescription)")
@@ -311,6 +314,7 @@ final class ClientLoop {
     } catch {
       if !isStopping, FolderWait.isWorthwhile(after: error), client.isFolderUnchanged {
         // Another process recovers the file.
+        wait.followsSuspension = true
         state = .yielding(client, wait)
         return planAttempt(after: wait.nextPause() ?? wait.endTime(after: error))
       }

@@ -16,6 +16,8 @@ internal import HearthSync
 /// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
 final class FolderWait {
   let configuration: ClientConfiguration
+  /// True if the client had released the folder for a suspension. Then it may open the cache again later, whichever process has used the folder.
+  var followsSuspension = false
   private let deadline: ContinuousClock.Instant
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []

@@ -9,6 +9,7 @@ extension DocumentEdit {
   ) throws(WireFormatError) -> ConflictReport? {
     let theirs = remote.isFound ? try remote.fields.decoded() : nil
     if let base, base == theirs { return nil }
+    let mine = contents(at: localWriteTime)
     var result = theirs
     let ending: ConflictReport.Ending
     switch resolution {
@@ -16,10 +17,11 @@ extension DocumentEdit {
     case .dropped: ending = .remote
     case .copy(let mutation): return ConflictReport(key: key, ending: .both(copy: mutation.key))
     case .mutations(let mutations):
-      ending = isMerge ? .merged : .local
       result = try DocumentEdit(mutations.filter { $0.key == key }, on: remote).contents(at: localWriteTime)
+      // What the application writes may be the deletion that one side has made.
+      let isDeletion = result == nil && (mine == nil || theirs == nil)
+      ending = isMerge && !isDeletion ? .merged : isMerge && mine != nil ? .remote : .local
     }
-    let mine = contents(at: localWriteTime)
     var comparison = FieldComparison(
       localCounts: mine != nil, remoteCounts: theirs != nil, transforms: transforms, time: localWriteTime)
     comparison.compare(
@@ -44,7 +46,7 @@ private struct FieldComparison {
   /// False for a side that deletes the document: what is dropped of it is the deletion, not a change of each field.
   let localCounts: Bool
   let remoteCounts: Bool
-  /// The transforms of the local edit. One is carried over if the result has it on top of the backend's value.
+  /// The transforms of the local edit. Those of a field are carried over if the result has them on top of the backend's value.
   let transforms: [FieldTransform]
   let time: Timestamp
   var fields: [ConflictReport.Field] = []
@@ -68,11 +70,8 @@ private struct FieldComparison {
       let dropsRemote = remoteCounts && remote != base && result != remote
       guard dropsLocal || dropsRemote else { continue }
       let path = FieldPath(unchecked: field)
-      if let transform = transforms.last(where: { $0.path == path }),
-        result == transform.operation.applied(to: remote, time: time)
-      {
-        continue
-      }
+      let computed = transforms.filter { $0.path == path }
+      if !computed.isEmpty, result == computed.reduce(remote, { $1.operation.applied(to: $0, time: time) }) { continue }
       fields.append(
         ConflictReport.Field(
           path: path, base: base, local: local, remote: remote,

@@ -11,9 +11,10 @@ extension SyncEngine {
     if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
     // Retries and publishing read changes of other clients, which must be shown too, but not for as long as others go on writing.
     for _ in 0..<Self.maximumNewsRounds {
-      // Also without a notice: a client is not notified of the dead ones that it has removed itself.
-      follow(views.noteOtherUsers(localStore.hasOtherUsers))
       if localStore.hasNews { refreshViews([:]) }
+      // Also without a notice: a client is not notified of the dead ones that it has removed itself. After the news, which may lack the keys
+      // that are compared from now on.
+      follow(views.noteOtherUsers(localStore.hasOtherUsers))
       runRetries()
       // What waits for its next attempt would wait for the file in this event again.
       if isPrimary, !localStore.leaseIsLost, !retries.holds(.publish) {

@@ -66,6 +66,26 @@ struct ConflictReportTests {
     #expect(found?.fields == [expected])
   }
 
+  @Test("two increments of one field that are carried over drop nothing")
+  func increments() throws {
+    let increment = FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(1)))
+    let found = try report(
+      [edit([:], transforms: [increment]), edit([:], transforms: [increment])], base: found(["n": .integer(4)]),
+      remote: found(["n": .integer(10)]), merge())
+    #expect(found == ConflictReport(key: key, ending: .merged))
+  }
+
+  @Test(
+    "a deletion that the application writes is that of the side that has deleted the document",
+    arguments: [true, false])
+  func writtenDeletion(isLocal: Bool) throws {
+    let change = try edit(["a": .integer(2)], ["a"])
+    let edit = try DocumentEdit([isLocal ? .delete(key) : change], on: found(["a": .integer(1)]))
+    let report = try edit.report(
+      of: .mutations([.delete(key)]), isMerge: true, over: isLocal ? found(["a": .integer(3)]) : gone, at: time)
+    #expect(report?.ending == (isLocal ? .local : .remote))
+  }
+
   @Test("transforms that are carried over drop nothing; those of an edit that is given up are dropped")
   func transforms() throws {
     let increment = FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(2)))

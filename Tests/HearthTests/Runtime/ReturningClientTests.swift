@@ -89,6 +89,23 @@ struct ReturningClientTests {
     #expect(try found.value?.get() == true)
   }
 
+  @Test("opens the cache at a later call if the folder was taken for itself by another one after a suspension")
+  func takenAfterRecovery() throws {
+    leave(.suspended)
+    let recovering = try LockFile(path: path + "/cache.lock")
+    comeBack(.suspended)
+    recovering.release()
+    let taking = try FolderLock(folder: path)
+    client.handle(.openAgain)
+    let found = (0..<2).map { _ in LoopAnswer<Result<Bool, NSError>>() }
+    client.handle(try client.read("a/before", found[0]))
+    #expect(throws: NSError.self) { try #require(found[0].value).get() }
+    taking.keepNumber()
+    taking.release()
+    client.handle(try client.read("a/before", found[1]))
+    #expect(try found[1].value?.get() == true)
+  }
+
   @Test("ends if another one has taken the folder for itself", arguments: Absence.allCases)
   func taken(_ absence: Absence) throws {
     leave(absence)
