@@ -168,7 +168,7 @@ let package = Package(
     .target(
       name: "HearthRPC",
       dependencies: [
-        "HearthModel", protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, logging,
+        "HearthModel", protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, nioSSL, logging,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
@@ -177,6 +177,12 @@ let package = Package(
       dependencies: [
         "HearthRPC", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging,
         metrics,
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "HearthAuthentication",
+      dependencies: [
+        "HearthServer", "HearthRPC", "HearthModel", crypto, .product(name: "JWTKit", package: "jwt-kit"), logging,
       ],
       swiftSettings: settings),
     .target(
@@ -189,8 +195,8 @@ let package = Package(
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthRPC", "HearthData", "HearthCache", "HearthStore", "HearthPlan", "HearthModel",
-        arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthAuthentication", "HearthRPC", "HearthData", "HearthCache", "HearthStore",
+        "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -254,7 +260,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthRPCTests",
-      dependencies: ["HearthRPC", "HearthModel", "TestSupport", nioCore, nioEmbedded, nioHTTP2, nioHPACK],
+      dependencies: [
+        "HearthRPC", "HearthModel", "TestSupport", nioCore, nioEmbedded, nioPosix, nioSSL, nioHTTP2, nioHPACK, logging,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthServerTests",
@@ -272,6 +280,13 @@ let package = Package(
         "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
         "TestSupport", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix, logging, metrics,
       ], swiftSettings: settings),
+    .testTarget(
+      name: "HearthAuthenticationTests",
+      dependencies: [
+        "HearthAuthentication", "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthModel",
+        "TestSupport", .product(name: "JWTKit", package: "jwt-kit"), grpcCore, grpcTransport, nioCore, nioSSL, logging,
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthCommandTests",
       dependencies: [

@@ -33,10 +33,13 @@ package final class EndRequest: Sendable {
     let files = CacheFiles(folder: folder)
     // Without a file there is nothing that a client could hear.
     guard files.hasMain else { return }
+    let path = Self.path(folder)
     state.withLock {
-      guard $0.lock == nil else { return }
+      // One that was locked while another request was withdrawn may be gone from the folder.
+      if let lock = $0.lock, lock.isAt($0.path) { return }
+      $0.lock?.release()
       // If another one asks as well, its lock does.
-      $0 = State(isMade: true, path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
+      $0 = State(isMade: true, path: path, lock: Self.locked(path))
     }
     // The process that is about to open the folder may find its log damaged, and saves what follows the damage. Until then no other process
     // may write.
@@ -48,6 +51,18 @@ package final class EndRequest: Sendable {
     defer { files.close(database) }
     try? LocalStore.askAllToEnd(database)
     ClientFiles.wakeAll(in: folder)
+  }
+
+  private static let attempts = 3
+
+  /// - Returns: Nil if another request has the file.
+  private static func locked(_ path: String) -> LockFile? {
+    for _ in 0..<attempts {
+      guard let lock = try? LockFile(path: path) else { return nil }
+      if lock.isAt(path) { return lock }
+      lock.release()
+    }
+    return nil
   }
 
   /// Ends the request. Does nothing the second time.

@@ -55,6 +55,7 @@ struct ClientRepair {
     let highestClient = try highestClient() + Self.gap
     let lease = try lease()
     let backend = (try? sharing.clients.backend()) ?? sharing.backend
+    let online = try database.firstRow("SELECT online_state FROM cache_sharing") { try? $0.int64(at: 0) } ?? nil
     try database.update("DELETE FROM cache_notices")
     if lease.isNew { try database.update("DELETE FROM cache_followed_targets") }
     try database.update("DELETE FROM cache_sharing")
@@ -62,9 +63,10 @@ struct ClientRepair {
       """
       INSERT INTO cache_sharing
         (id, lease_number, lease_holder, lease_heir, online_state, highest_client_id, trimmed_through, backend)
-      VALUES (1, ?, ?, 0, 0, ?, ?, ?)
-      """, .integer(lease.number), .integer(lease.holder), .integer(highestClient), .integer(lastNotice),
-      .text(backend))
+      VALUES (1, ?, ?, 0, ?, ?, ?, ?)
+      """, .integer(lease.number), .integer(lease.holder),
+      .integer((online.flatMap(OnlineState.init) ?? .unknown).rawValue), .integer(highestClient),
+      .integer(lastNotice), .text(backend))
     try database.update(
       "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(lastNotice),
       .integer(Notice.Kind.clients.rawValue))

@@ -23,11 +23,16 @@ struct ServeCommand: AsyncParsableCommand {
       Web pages may use the server over REST if they come from this machine (http://localhost:PORT and the like) or from an \
       origin that --allow-origin names.
 
-      The server cannot tell callers apart yet: every caller may read, write and delete everything. So it listens on \
-      addresses of other machines only with --open-to-everyone.
+      Without options that say who may call, every caller may read, write and delete everything, so the server listens on \
+      addresses that other machines reach only with --open-to-everyone. With --admin-token-file or --service-account, only \
+      administrators may do anything, and on such an address the server demands TLS.
       """)
 
   @OptionGroup(title: "Address and data") var place: PlaceOptions
+
+  @OptionGroup(title: "Callers") var callers: CallerOptions
+
+  @OptionGroup(title: "TLS") var certificate: CertificateOptions
 
   @OptionGroup(title: "Access") var access: AccessOptions
 
@@ -38,6 +43,12 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of requests and databases") var limits: LimitOptions
 
   @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
+
+  func validate() throws {
+    guard access.openToEveryone, callers.tellsCallersApart else { return }
+    throw ValidationError(
+      "--open-to-everyone lets every caller do everything, and other options say who may call: use one of them.")
+  }
 
   func run() async throws {
     var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
@@ -66,9 +77,13 @@ struct ServeCommand: AsyncParsableCommand {
   ) async throws -> (EmbeddedServer, MetricsEndpoint?) {
     var serverLimits = limits.limits
     connectionLimits.apply(to: &serverLimits)
+    let callers = try await callers.callers(logger)
     let server = try await EmbeddedServer.start(
       host: place.host, port: place.port, storage: place.storage, logger: logger
     ) {
+      $0.callers = callers
+      $0.certificate = certificate.files
+      $0.proxyHasCertificate = certificate.tlsAtProxy
       $0.openToEveryone = access.openToEveryone
       $0.indexFile = indexes.indexes
       $0.limits = serverLimits
@@ -88,6 +103,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func report(_ server: EmbeddedServer, _ endpoint: MetricsEndpoint?, _ logger: Logger) async -> String {
     var report = StartReport(host: server.host, port: server.port, folder: place.data)
+    report.usesTLS = certificate.files != nil
+    report.tellsCallersApart = callers.tellsCallersApart
     do {
       report.databases = try await server.databaseNames()
     } catch {

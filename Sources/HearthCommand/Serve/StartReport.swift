@@ -10,6 +10,8 @@ struct StartReport {
   var folder: String?
   /// The databases that are there; nil if they cannot be listed.
   var databases: [DatabaseID]?
+  var usesTLS = false
+  var tellsCallersApart = false
   /// The address of the metrics; nil for none.
   var metrics: String?
 
@@ -43,12 +45,17 @@ struct StartReport {
       "  version   \(HearthVersion.text)",
       "  data      \(data)",
       "  projects  \(projects)",
-      "  address   \(clientAddress) for gRPC, http://\(clientAddress)/v1/ for REST",
+      "  address   \(clientAddress) for gRPC, \(usesTLS ? "https" : "http")://\(clientAddress)/v1/ for REST\(usesTLS ? ", both with TLS" : "")",
+      "  callers   \(tellsCallersApart ? "administrators only" : "everybody may do everything: for development")",
       "  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)",
-      "To use it from a shell:",
-      "  export FIRESTORE_EMULATOR_HOST=\(clientAddress)",
-      "  hearth data databases",
     ]
+    if !tellsCallersApart, !usesTLS {
+      lines += [
+        "To use it from a shell:",
+        "  export FIRESTORE_EMULATOR_HOST=\(clientAddress)",
+        "  hearth data databases",
+      ]
+    }
     return lines.map { Terminal.safe($0) }
   }
 }

@@ -103,7 +103,10 @@ extension AggregationTotals {
       let result: Value?
       switch (aggregation.operation, value) {
       case (.count(nil), .integer(let count)):
-        result = .integer(count - Int64(removed.documentCount) + Int64(added.documentCount))
+        // A backend that counts otherwise may send any number.
+        let (rest, isTooSmall) = count.subtractingReportingOverflow(Int64(removed.documentCount))
+        let (sum, isTooLarge) = rest.addingReportingOverflow(Int64(added.documentCount))
+        result = isTooSmall || isTooLarge || rest < 0 ? nil : .integer(sum)
       case (.count, _): result = nil
       case (.sum, _): result = change.sum(from: value)
       case (.average(let path), _):

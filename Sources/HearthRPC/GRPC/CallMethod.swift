@@ -100,7 +100,7 @@ package struct CallMethod: Sendable {
   ///
   /// - Parameter prepare: Converts the message to the work, and moves large parts out of it.
   package static func unary<Request: Message, Work: Sendable, Response: Message>(
-    _ name: String, preparing prepare: @escaping @Sendable (inout Request) async throws -> Work,
+    _ name: String, preparing prepare: @escaping @Sendable (inout Request, ServerCall) async throws -> Work,
     _ body: @escaping @Sendable (Work) async throws -> Response
   ) -> CallMethod {
     CallMethod(name: name, kind: .oneRequest, isIntercepted: true, decode: { try Request(decoding: $0) }) {
@@ -140,11 +140,11 @@ package struct CallMethod: Sendable {
 extension ServerCall {
   /// - Returns: Nil if the request was answered by an interceptor.
   fileprivate func prepareWork<Request: Message, Work>(
-    _ tap: (any CallTap)?, _ prepare: @Sendable (inout Request) async throws -> Work
+    _ tap: (any CallTap)?, _ prepare: @Sendable (inout Request, ServerCall) async throws -> Work
   ) async throws -> Work? {
     var request: Request = try self.request(from: takeRequest())
     if let tap { guard try await tap.request(request) else { return nil } }
-    return try await prepare(&request)
+    return try await prepare(&request, self)
   }
 
   /// Makes a request of its bytes, if it holds no more than is allowed.

@@ -5,9 +5,6 @@ internal import Synchronization
 
 /// Carries out the calls of all connections of a server.
 package final class CallServer: Sendable {
-  /// Refuses a call by throwing, before anything of it is carried out.
-  package typealias Check = @Sendable (CallMetadata) throws -> Void
-
   /// Returns the text that says why nothing is served at a path; nil for a path that is not known.
   package typealias Unserved = @Sendable (_ path: String) -> String?
 
@@ -24,7 +21,7 @@ package final class CallServer: Sendable {
   /// Answers requests that are no calls of gRPC; nil if nothing does.
   let web: (any WebService)?
   private let methods: [String: CallMethod]
-  private let check: Check
+  private let authenticator: any CallAuthenticator
   private let unserved: Unserved
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
@@ -40,10 +37,11 @@ package final class CallServer: Sendable {
   /// - Parameters:
   ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
   ///   - web: Answers requests that are no calls of gRPC.
+  ///   - authenticator: Identifies the caller of each call. Refused calls do nothing.
   ///   - unserved: Is asked about paths that no service has.
   package init(
     services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits,
-    metrics: (any CallMetrics)? = nil, check: @escaping Check, unserved: @escaping Unserved = { _ in nil },
+    metrics: (any CallMetrics)? = nil, authenticator: any CallAuthenticator, unserved: @escaping Unserved = { _ in nil },
     interceptor: (any CallInterceptor)?, logger: Logger
   ) {
     let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }
@@ -51,7 +49,7 @@ package final class CallServer: Sendable {
     streamingMethods = methods.values.filter { $0.kind == .requestStream }.map(\.name)
     self.web = web
     load = ServerLoad(limits: limits, metrics: metrics)
-    self.check = check
+    self.authenticator = authenticator
     self.unserved = unserved
     self.interceptor = interceptor
     self.logger = logger
@@ -111,7 +109,20 @@ package final class CallServer: Sendable {
 
   private func isBrief(_ call: ServerCall, _ message: ByteBuffer?) -> Bool {
     call.method.isBrief && interceptor == nil && call.transcoder == nil
-      && message?.readableBytes ?? .max <= Self.briefBytes
+      && message?.readableBytes ?? .max <= Self.briefBytes && isKnown(call)
+  }
+
+  /// Identifies the caller if that takes no time. An error is found again, and thrown, by the call's task.
+  private func isKnown(_ call: ServerCall) -> Bool {
+    guard let identity = try? authenticator.known(call.metadata) else { return false }
+    call.identify(identity)
+    return true
+  }
+
+  private func identify(_ call: ServerCall) async throws {
+    guard call.identity == nil else { return }
+    if let identity = try authenticator.known(call.metadata) { return call.identify(identity) }
+    call.identify(try await authenticator.identify(call.metadata))
   }
 
   /// - Parameter executor: Where all of the task runs, beginning now; nil for the pool.
@@ -126,12 +137,14 @@ package final class CallServer: Sendable {
 
   private func perform(_ call: ServerCall) async -> CallStatus {
     do {
-      try check(call.metadata)
+      try await identify(call)
       if let transcoder = call.transcoder {
         let request = try transcoder.request(from: call.takeRequest())
         try call.requestBegins(request, isBody: false)
         call.keepRequest(request)
       }
+      let expiry = call.method.kind == .requestStream ? call.endingAtExpiry() : nil
+      defer { expiry?.cancel() }
       if let interceptor, call.method.isIntercepted {
         try await performTapped(call, by: interceptor)
       } else {

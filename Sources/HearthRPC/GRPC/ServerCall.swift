@@ -82,6 +82,8 @@ package final class ServerCall: Sendable {
   let outlet: any CallOutlet
   let share: ConnectionShare
   let state = Mutex(State())
+  /// Nil until the caller is identified.
+  private let identified = Mutex<CallIdentity?>(nil)
   /// Bytes that the request in progress counts for.
   let requestBytesInProgress = Atomic(0)
 
@@ -102,6 +104,13 @@ package final class ServerCall: Sendable {
 // MARK: - Life
 
 extension ServerCall {
+  /// The identity of the caller; nil until the server has identified it, which it has before the method runs.
+  package var identity: CallIdentity? { identified.withLock { $0 } }
+
+  func identify(_ identity: CallIdentity) {
+    identified.withLock { $0 = identity }
+  }
+
   /// Notes the task, which is cancelled if the call is over already.
   func runs(in task: Task<Void, Never>) {
     let isOver = state.withLock { state in

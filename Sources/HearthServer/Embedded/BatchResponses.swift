@@ -76,7 +76,7 @@ struct BatchResponses {
     message.writeResults = outcome.results.map { translator.encode($0) }
     let response = [UInt8](try message.serializedData())
 
-    let client = Int64(bitPattern: request.label.client)
+    let client = Int64(bitPattern: request.client)
     let number = try highestNumber(of: client) + 1
     let insert = try database.prepare(
       """

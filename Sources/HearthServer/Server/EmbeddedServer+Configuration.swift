@@ -8,8 +8,32 @@ extension EmbeddedServer {
     package var tokenRefresh = Duration.seconds(30)
     /// Between looks for a change of the file with indexes.
     package var indexFile = Duration.seconds(1)
+    /// Between looks for a change of the files with the certificate.
+    package var certificate = Duration.seconds(1)
     /// The interval between reports of present use, in addition to ``EmbeddedServer/reportUse()``.
     package var metrics = Duration.seconds(10)
+  }
+
+  /// Who may call a server.
+  package enum Callers: Sendable {
+    /// Everybody, and may do everything.
+    case development
+    /// Those that the authenticator identifies as a ``Caller``. Only the owner may do anything: there are no security rules yet.
+    case locked(any CallAuthenticator)
+
+    var authenticator: any CallAuthenticator {
+      switch self {
+      case .development: DevelopmentAuthenticator()
+      case .locked(let authenticator): authenticator
+      }
+    }
+
+    var accessGuard: any AccessGuard {
+      switch self {
+      case .development: OpenAccess()
+      case .locked: OwnerAccess()
+      }
+    }
   }
 
   /// The configuration of a server at its start.
@@ -18,8 +42,12 @@ extension EmbeddedServer {
     package var host = "127.0.0.1"
     /// 0...65535; 0 lets the system choose, see ``EmbeddedServer/port``.
     package var port = 0
-    /// Serve on an address that other machines reach. Every caller may then read and write everything.
+    /// Serve on an address that other machines reach without telling callers apart. Every caller may then read and write everything.
     package var openToEveryone = false
+    /// The files of the server's certificate; nil for connections without TLS.
+    package var certificate: ServerCertificate.Files?
+    /// Serve without TLS on an address that other machines reach, because a proxy in front of the server has the certificate.
+    package var proxyHasCertificate = false
     /// The place of the databases.
     package var storage: StorageLocation
     /// Commit times come from here.
@@ -41,8 +69,8 @@ extension EmbeddedServer {
     /// Gets what ``ServerMetric`` lists.
     package var metrics: any MetricsFactory = MetricsSystem.factory
     package var intervals = Intervals()
-    /// Refuses calls by their metadata.
-    var check: CallServer.Check = Authorization.check
+    /// Who may call, and what callers may do.
+    package var callers = Callers.development
     /// Adds handlers in front of those of each connection, such as TLS.
     var prepare: CallListener.Preparation?
 
@@ -55,7 +83,7 @@ extension EmbeddedServer {
 
     /// Checks the address, and that it is reached only by those who may.
     ///
-    /// - Returns: True if other machines reach it.
+    /// - Returns: True if every caller of another machine may do everything.
     func checkAddress() throws(ServerError) -> Bool {
       guard (0...65535).contains(port) else {
         throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -65,14 +93,26 @@ extension EmbeddedServer {
           .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
       }
       guard reach == .otherMachines else { return false }
-      guard openToEveryone else {
-        throw ServerError(
-          .address,
-          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: every caller "
-            + "may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
-            + "--open-to-everyone if that is what you want.")
+      switch callers {
+      case .development:
+        guard openToEveryone else {
+          throw ServerError(
+            .address,
+            "\(host) can be reached from other machines, and this server does not tell callers apart: every caller "
+              + "may read, write and delete everything. Say who may call (--admin-token-file, --service-account) and "
+              + "give the server a certificate (--tls-certificate), use a loopback address such as 127.0.0.1, or say "
+              + "--open-to-everyone if that is what you want.")
+        }
+        return true
+      case .locked:
+        guard certificate != nil || proxyHasCertificate else {
+          throw ServerError(
+            .address,
+            "\(host) can be reached from other machines, and tokens would travel unencrypted: give the server a "
+              + "certificate (--tls-certificate, --tls-key), or say --tls-at-proxy if a proxy in front of it has one.")
+        }
+        return false
       }
-      return true
     }
   }
 }

@@ -12,7 +12,7 @@ internal import NIOCore
 /// await server.shutdown()
 /// ```
 ///
-/// Requests without an `authorization` header and those of `Bearer owner` have full access.
+/// Every caller has full access, unless ``Configuration/callers`` says otherwise.
 package final class EmbeddedServer: Sendable {
   /// The address as it was given.
   package let host: String
@@ -80,13 +80,16 @@ package final class EmbeddedServer: Sendable {
 
   /// Opens the storage, binds the address and serves until ``shutdown()``.
   ///
-  /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
-  ///   address and ``Configuration/openToEveryone`` is false.
+  /// - Throws: `ServerError` when the folder or the certificate cannot be used, when the address cannot be bound, or when other machines reach
+  ///   it although callers are not told apart or their tokens would travel unencrypted.
   package static func start(_ configuration: Configuration, logger: Logger) async throws -> EmbeddedServer {
     if try configuration.checkAddress() {
       logger.warning(
         "open to everyone: every caller of this address may read, write and delete everything",
         metadata: ["host": "\(configuration.host)"])
+    }
+    let certificate = try configuration.certificate.map { (files) throws(ServerError) in
+      try Self.certificate(files, logger)
     }
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
@@ -98,19 +101,19 @@ package final class EmbeddedServer: Sendable {
     let databases = try configuration.storage.open(
       limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)
     if let indexes { await databases.declare(indexes) }
-    let service = FirestoreService(sessions: Sessions(databases: databases))
+    let service = FirestoreService(sessions: Sessions(databases: databases, accessGuard: configuration.callers.accessGuard))
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(
       services: Self.services(service, stopping), web: web(of: service, endRequest, configuration), limits: limits,
-      metrics: metrics, check: configuration.check, unserved: { UnservedCalls.reason(call: $0) },
+      metrics: metrics, authenticator: configuration.callers.authenticator, unserved: { UnservedCalls.reason(call: $0) },
       interceptor: configuration.interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
       let refusals = DescriptorLimit.refusals(beyond: limits.connections)
       listening = try await CallListener(
-        server: calls, connections: connections, refusals: refusals, prepare: configuration.prepare
+        server: calls, connections: connections, refusals: refusals, prepare: certificate?.prepare ?? configuration.prepare
       ).listen(host: configuration.numericHost, port: configuration.port)
     } catch {
       await databases.close()
@@ -127,6 +130,9 @@ package final class EmbeddedServer: Sendable {
             databases, since: indexStamp, every: configuration.intervals.indexFile, logger: logger)
         })
     }
+    if let certificate {
+      tasks.append(Task { await certificate.watch(every: configuration.intervals.certificate) })
+    }
     let port = listening.localAddress?.port ?? configuration.port
     logger.debug("listening", metadata: ["host": "\(configuration.host)", "port": "\(port)"])
     let server = EmbeddedServer(
@@ -134,6 +140,16 @@ package final class EmbeddedServer: Sendable {
       listening: listening, connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
     _ = endRequest.observe { Task { await server.shutdown() } }
     return server
+  }
+
+  private static func certificate(
+    _ files: ServerCertificate.Files, _ logger: Logger
+  ) throws(ServerError) -> ServerCertificate {
+    do {
+      return try ServerCertificate(files, logger: logger)
+    } catch {
+      throw ServerError(.certificate, error.description)
+    }
   }
 
   /// The services that answer requests other than calls of gRPC.

@@ -25,7 +25,7 @@ struct AdminService: Sendable {
         message: "parent is \"\(parent.prefix(200))\", but must have the form projects/<project>, or projects/- for all"
       )
     }
-    let names = try await sessions.databaseNames().filter { parts[1] == "-" || $0.projectID == parts[1] }
+    let names = try await sessions.databaseNames(for: call).filter { parts[1] == "-" || $0.projectID == parts[1] }
     var response = WireWriter()
     for name in names {
       response.writeMessage(field: 1) { database in

@@ -44,7 +44,7 @@ struct DocumentList {
   func page(after token: String) async throws -> (documents: [Document], nextToken: String) {
     var query = query
     let parent = query.path
-    let last = try PageToken(parsing: token, kind: .documents, of: identity)
+    let last = try database.pageToken(token, kind: .documents, of: identity)
       .map { try DocumentKey(parent.appending(ResourcePath(canonical: $0.lastID))) }
     if let last { query.startAt = try await bound(after: last) }
     // One more than the page, to know whether there is another.
@@ -57,7 +57,7 @@ struct DocumentList {
     let (documents, isLast) = (rows.documents.prefix(pageSize), !rows.isCut && rows.documents.count <= pageSize)
     guard !isLast, let end = documents.last else { return (Array(documents), "") }
     let lastID = ResourcePath(Array(end.key.path.segments[query.path.count...])).canonicalString
-    let next = PageToken(lastID: lastID, kind: .documents, of: identity).text
+    let next = database.text(of: PageToken(lastID: lastID, kind: .documents, of: identity))
     return (Array(documents), next)
   }
 

@@ -8,9 +8,9 @@ extension FirestoreService {
   /// The request is the name of the place. Readers and listeners see all of it or nothing. The database's open transactions are aborted: a
   /// test that was ended in the middle of one must not stop the next test.
   var clear: CallMethod {
-    .encoded("ClearDocuments", .oneRequest) { _, name in
+    .encoded("ClearDocuments", .oneRequest) { call, name in
       let place = try ResourceName(parsing: String(buffer: name), at: "path")
-      let database = try await sessions.open(place.database)
+      let database = try await sessions.open(place.database, for: call)
       try await database.clear(place.path)
     }
   }

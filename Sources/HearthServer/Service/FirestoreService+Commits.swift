@@ -14,8 +14,10 @@ extension FirestoreService {
     var transaction: [UInt8] = []
   }
 
-  func prepareCommit(_ message: inout Google_Firestore_V1_CommitRequest) async throws -> PreparedWrites {
-    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+  func prepareCommit(
+    _ message: inout Google_Firestore_V1_CommitRequest, _ call: ServerCall
+  ) async throws -> PreparedWrites {
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"), for: call)
     let mutations = try await database.checkedMutations(of: Self.takeAll(&message.writes))
     return PreparedWrites(
       database: database, mutations: mutations, transaction: [UInt8](message.transaction))
@@ -55,8 +57,10 @@ extension FirestoreService {
     return names ?? false
   }
 
-  func prepareBatchWrite(_ message: inout Google_Firestore_V1_BatchWriteRequest) async throws -> PreparedWrites {
-    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+  func prepareBatchWrite(
+    _ message: inout Google_Firestore_V1_BatchWriteRequest, _ call: ServerCall
+  ) async throws -> PreparedWrites {
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"), for: call)
     let mutations = try await database.separateMutations(of: Self.takeAll(&message.writes))
     guard Set(mutations.map(\.key)).count == mutations.count else {
       throw StatusError.invalid("the same document cannot be written more than once in a single request")
@@ -111,7 +115,7 @@ extension FirestoreService {
   func beginTransaction(
     _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"), for: call)
     var response = Google_Firestore_V1_BeginTransactionResponse()
     response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
     return response
@@ -120,7 +124,7 @@ extension FirestoreService {
   func rollback(
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
-    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"), for: call)
     try await database.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }

@@ -11,7 +11,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_GetDocumentRequest, _ call: ServerCall
   ) async throws -> [UInt8] {
     let (id, key) = try ResourceName.document(message.name, at: "name")
-    let database = try await sessions.open(id)
+    let database = try await sessions.open(id, for: call)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .get([key]), in: database)
@@ -28,7 +28,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_BatchGetDocumentsRequest, _ call: ServerCall,
     _ writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>
   ) async throws {
-    let database = try await sessions.open(ResourceName.database(message.database, at: "database"))
+    let database = try await sessions.open(ResourceName.database(message.database, at: "database"), for: call)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     var seen: Set<DocumentKey> = []
     var keys: [DocumentKey] = []
@@ -121,7 +121,7 @@ extension FirestoreService {
     guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
       throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
     }
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     let key = try DocumentKey(parent.path.appending(message.collectionID).appending(documentID))
     let content = try EncodedDocument(parsing: [UInt8](message.document))
     guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
@@ -134,7 +134,7 @@ extension FirestoreService {
   ) async throws -> [UInt8] {
     let content = try EncodedDocument(parsing: [UInt8](message.document))
     let (id, _) = try ResourceName.document(content.name, at: "document.name")
-    let database = try await sessions.open(id)
+    let database = try await sessions.open(id, for: call)
     var write = Google_Firestore_V1_Write()
     write.update = message.document
     if message.hasUpdateMask { write.updateMask = message.updateMask }
@@ -147,7 +147,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_DeleteDocumentRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
     let (id, _) = try ResourceName.document(message.name, at: "name")
-    let database = try await sessions.open(id)
+    let database = try await sessions.open(id, for: call)
     var write = Google_Firestore_V1_Write()
     write.delete = message.name
     if message.hasCurrentDocument { write.currentDocument = message.currentDocument }

@@ -10,7 +10,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
   ) async throws -> [UInt8] {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
     guard !(message.showMissing && !message.orderBy.isEmpty) else {
       throw StatusError.invalid("cannot specify an order when show_missing is true")

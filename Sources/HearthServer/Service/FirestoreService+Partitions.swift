@@ -13,7 +13,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_PartitionQueryRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_PartitionQueryResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     guard parent.path.isEmpty else {
       throw StatusError.invalid("parent is \"\(message.parent)\", but partitions are of the whole database only")
     }
@@ -29,7 +29,7 @@ extension FirestoreService {
       throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }
     let list = "\(decoded.query.canonicalID)\n\(message.partitionCount)"
-    let token = try PageToken(parsing: message.pageToken, kind: .partitions, of: list)
+    let token = try database.pageToken(message.pageToken, kind: .partitions, of: list)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .partition(decoded.query), in: database)
     let count = Int(clamping: message.partitionCount)
@@ -52,7 +52,7 @@ extension FirestoreService {
       return cursor
     }
     if page.count < points.count, let last = page.last {
-      response.nextPageToken = PageToken(lastID: last.canonicalString, kind: .partitions, of: list).text
+      response.nextPageToken = database.text(of: PageToken(lastID: last.canonicalString, kind: .partitions, of: list))
     }
     return response
   }

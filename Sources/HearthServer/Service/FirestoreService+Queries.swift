@@ -10,7 +10,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     guard case .structuredQuery(let structuredQuery)? = message.queryType else {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
@@ -46,7 +46,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunAggregationQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     guard case .structuredAggregationQuery(let aggregationQuery)? = message.queryType,
       case .structuredQuery(let structuredQuery)? = aggregationQuery.queryType
     else {
@@ -124,11 +124,11 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListCollectionIdsRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_ListCollectionIdsResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try await sessions.open(parent.database)
+    let database = try await sessions.open(parent.database, for: call)
     guard message.pageSize >= 0 else {
       throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }
-    let token = try PageToken(parsing: message.pageToken, kind: .collections, of: message.parent)
+    let token = try database.pageToken(message.pageToken, kind: .collections, of: message.parent)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .listChildren(of: parent.path), in: database)
     let size = message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize)
@@ -137,7 +137,7 @@ extension FirestoreService {
     var response = Google_Firestore_V1_ListCollectionIdsResponse()
     response.collectionIds = ids
     if !isLast, let last = ids.last {
-      response.nextPageToken = PageToken(lastID: last, kind: .collections, of: message.parent).text
+      response.nextPageToken = database.text(of: PageToken(lastID: last, kind: .collections, of: message.parent))
     }
     return response
   }

@@ -13,7 +13,7 @@ extension FirestoreService {
   ) async throws {
     guard let first = try await requests.next() else { return }
     let name = try databaseName(first.database, metadata: call.metadata, field: "WriteRequest.database")
-    var session = WriteSession(database: try await sessions.open(name))
+    var session = WriteSession(database: try await sessions.open(name, for: call))
     try await writer.write(session.greeting(to: first))
     while let message = try await requests.next() {
       let (response, isLast) = try await session.answer(message)

@@ -61,7 +61,7 @@ final class ListenStream: Sendable {
 
   private func open(_ request: Google_Firestore_V1_ListenRequest) async throws(StatusError) -> ListenSession {
     let name = try service.databaseName(request.database, metadata: call.metadata, field: "ListenRequest.database")
-    let database = try await service.sessions.open(name)
+    let database = try await service.sessions.open(name, for: call)
     let subscriber = database.feed.subscribe { [call] in call.post(.wake) }
     state.withLock { state in
       state.unsubscribe = { database.feed.unsubscribe(subscriber) }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// The position at which a list continues. To clients it is opaque text; a token of another list is refused.
+/// The position at which a list continues. To clients it is opaque text (``Session/text(of:)``); a token of another list is refused.
 struct PageToken {
   enum Kind: UInt8 {
     case documents = 1
@@ -24,23 +24,21 @@ struct PageToken {
     self.listHash = Self.hash(list)
   }
 
-  /// - Returns: nil for the empty text, which asks for the first page.
-  /// - Throws: INVALID_ARGUMENT for text that is not a token of this list.
-  init?(parsing text: String, kind: Kind, of list: String) throws(StatusError) {
-    if text.isEmpty { return nil }
-    guard let data = Data(base64Encoded: text), data.count > 9, data.first == kind.rawValue,
-      let id = String(bytes: data.dropFirst(9), encoding: .utf8)
+  /// - Throws: INVALID_ARGUMENT for bytes that are not a token of this list.
+  init(parsing bytes: [UInt8], kind: Kind, of list: String) throws(StatusError) {
+    guard bytes.count > 9, bytes.first == kind.rawValue,
+      let id = String(bytes: bytes.dropFirst(9), encoding: .utf8)
     else {
       throw .invalid("invalid page token")
     }
-    let hash = data.dropFirst().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let hash = bytes.dropFirst().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard hash == Self.hash(list) else { throw .invalid("invalid page token") }
     self.init(lastID: id, kind: kind, of: list)
   }
 
-  var text: String {
+  var bytes: [UInt8] {
     let hash = (0..<8).map { UInt8(truncatingIfNeeded: listHash >> (56 - 8 * $0)) }
-    return Data([kind.rawValue] + hash + Array(lastID.utf8)).base64EncodedString()
+    return [kind.rawValue] + hash + Array(lastID.utf8)
   }
 
   /// FNV-1a, 64 bits: the same in every run, which Swift's own hash is not.

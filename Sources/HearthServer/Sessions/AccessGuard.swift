@@ -1,10 +1,5 @@
 internal import HearthModel
 
-/// The identity that makes a call. Calls cannot be distinguished yet: each is the owner's.
-enum Caller: Hashable, Sendable {
-  case owner
-}
-
 /// An operation that a caller requests in a database.
 enum Access: Sendable {
   /// To read documents by name.
@@ -45,4 +40,17 @@ protocol AccessGuard: Sendable {
 /// Allows everything to everyone.
 struct OpenAccess: AccessGuard {
   func check(_ access: Access, by caller: Caller, in database: DatabaseID) {}
+}
+
+/// Allows everything to the owner and nothing to anybody else.
+struct OwnerAccess: AccessGuard {
+  func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) {
+    guard case .owner = caller else { throw .insufficientPermissions }
+  }
+}
+
+extension StatusError {
+  /// The words of Cloud Firestore.
+  static let insufficientPermissions = StatusError(
+    code: .permissionDenied, message: "Missing or insufficient permissions.")
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HearthModel
 internal import HearthWire
 
@@ -8,11 +9,13 @@ struct Session: Sendable {
   let caller: Caller
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
+  private let seal: CallerSeal
 
-  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard) {
+  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
     self.database = database
     self.caller = caller
     self.accessGuard = accessGuard
+    self.seal = seal
   }
 
   private var storage: any ServerStorage { database.storage }
@@ -41,6 +44,25 @@ extension Session {
   /// As ``ServerStorage/snapshot(at:)``.
   func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
     try await storage.snapshot(at: readTime)
+  }
+}
+
+// MARK: - What a caller gets and returns
+
+extension Session {
+  /// The text of a page token, which only this caller can use.
+  func text(of token: PageToken) -> String {
+    Data(seal.seal(token.bytes, .page, for: caller)).base64EncodedString()
+  }
+
+  /// - Returns: Nil for the empty text, which asks for the first page.
+  /// - Throws: INVALID_ARGUMENT for text that is not a token of this list, or another caller's.
+  func pageToken(_ text: String, kind: PageToken.Kind, of list: String) throws(StatusError) -> PageToken? {
+    if text.isEmpty { return nil }
+    guard let sealed = Data(base64Encoded: text), let bytes = seal.open([UInt8](sealed), .page, for: caller) else {
+      throw .invalid("invalid page token")
+    }
+    return try PageToken(parsing: bytes, kind: kind, of: list)
   }
 }
 
@@ -108,7 +130,10 @@ extension Session {
     _ isolation: TransactionIsolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
   ) async throws(StatusError) -> [UInt8] {
     try check(.beginTransaction)
-    return try await database.transactions.begin(isolation, repeating: repeated, at: version)
+    // One that is not the caller's counts as not known.
+    let repeated = seal.open(repeated, .transaction, for: caller) ?? []
+    return seal.seal(
+      try await database.transactions.begin(isolation, repeating: repeated, at: version), .transaction, for: caller)
   }
 
   /// Records a read of a transaction, whose documents it then reads as any other. The guard is asked before anything is locked.
@@ -118,24 +143,33 @@ extension Session {
   func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
     try check(access)
     let (keys, query) = access.contents
-    return try await database.transactions.read(transaction, keys: keys, query: query)
+    return try await database.transactions.read(openedTransaction(transaction), keys: keys, query: query)
   }
 
   /// Ends a transaction without a commit.
   ///
-  /// The guard is not asked: nothing is read or changed, and a caller whose rights have ended must not keep its locks. The protocol names a
-  /// transaction by its id alone. An id cannot be guessed, and only the caller that began the transaction gets it.
+  /// The guard is not asked: nothing is read or changed, and a caller whose rights have ended must not keep its locks.
   func rollback(_ transaction: [UInt8]) async throws(StatusError) {
-    try await database.transactions.rollback(transaction)
+    try await database.transactions.rollback(openedTransaction(transaction))
+  }
+
+  /// The id by which the database knows a transaction of this caller.
+  ///
+  /// - Throws: INVALID_ARGUMENT for the id of another caller's transaction.
+  private func openedTransaction(_ transaction: [UInt8]) throws(StatusError) -> [UInt8] {
+    guard let id = seal.open(transaction, .transaction, for: caller) else { throw .invalid("Invalid transaction.") }
+    return id
   }
 }
 
 // MARK: - Writes
 
 extension Session {
-  /// As ``ServerStorage/commit(_:)``.
+  /// As ``ServerStorage/commit(_:)``. A label is the caller's own: another caller's request with the same one is another request.
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
     try check(.write(request.mutations))
+    var request = request
+    request.label = request.label?.bound(to: caller)
     return try await storage.commit(request)
   }
 
@@ -147,6 +181,7 @@ extension Session {
   ) async throws(StatusError) -> CommitOutcome {
     try check(.write(mutations))
     guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
+    let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in

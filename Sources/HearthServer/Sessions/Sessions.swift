@@ -1,9 +1,11 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// Opens sessions in the databases of a server.
 struct Sessions: Sendable {
   private let databases: any Databases
   private let accessGuard: any AccessGuard
+  private let seal = CallerSeal()
 
   init(databases: any Databases, accessGuard: any AccessGuard = OpenAccess()) {
     self.databases = databases
@@ -12,17 +14,29 @@ struct Sessions: Sendable {
 
   var limits: DatabaseLimits { databases.limits }
 
-  /// A session in the database of this name. It does not suspend if the database is open.
-  func open(_ id: DatabaseID) async throws(StatusError) -> Session {
-    Session(try await databases.database(id), of: .owner, accessGuard: accessGuard)
+  /// A session of a call's caller in the database of this name. It does not suspend if the database is open.
+  func open(_ id: DatabaseID, for call: ServerCall) async throws(StatusError) -> Session {
+    try await open(id, of: Self.caller(of: call))
+  }
+
+  func open(_ id: DatabaseID, of caller: Caller) async throws(StatusError) -> Session {
+    Session(try await databases.database(id), of: caller, accessGuard: accessGuard, seal: seal)
   }
 
   /// The names of the databases that exist and whose collections the caller may list, in order.
   ///
   /// - Throws: As ``Databases/names()``.
-  func databaseNames() async throws(StatusError) -> [DatabaseID] {
-    try await databases.names().filter { id in
-      (try? accessGuard.check(.listChildren(of: ResourcePath()), by: .owner, in: id)) != nil
+  func databaseNames(for call: ServerCall) async throws(StatusError) -> [DatabaseID] {
+    let caller = try Self.caller(of: call)
+    return try await databases.names().filter { id in
+      (try? accessGuard.check(.listChildren(of: ResourcePath()), by: caller, in: id)) != nil
     }
+  }
+
+  private static func caller(of call: ServerCall) throws(StatusError) -> Caller {
+    guard let caller = call.identity?.caller as? Caller else {
+      throw StatusError(code: .unauthenticated, message: "The caller is not known.")
+    }
+    return caller
   }
 }

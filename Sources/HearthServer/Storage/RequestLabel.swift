@@ -14,16 +14,34 @@ struct RequestLabel: Hashable, Sendable {
   ///
   /// Preconditions are left out because they say when a write may be carried out, and this one has been: a client that repeats it under
   /// another condition, for instance because its rules for conflicts have changed, must not have it carried out again.
-  let digest: [UInt8]
+  private(set) var digest: [UInt8]
+  /// The client of the label, for the shares of ``BatchResponses``.
+  private(set) var client: UInt64
 
   init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
     self.label = label
+    client = label.client
     let contents = mutations.map { mutation in
       var content = mutation
       content.precondition = .none
       return content
     }
     digest = Self.digest(of: contents, in: database)
+  }
+
+  /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client.
+  func bound(to caller: Caller) -> RequestLabel {
+    if case .owner = caller { return self }
+    var hash = SHA256()
+    hash.update(data: digest)
+    hash.update(data: Array(caller.boundTo.utf8))
+    var bound = self
+    bound.digest = Array(hash.finalize())
+    var share = SHA256()
+    withUnsafeBytes(of: client.littleEndian) { share.update(bufferPointer: $0) }
+    share.update(data: Array(caller.boundTo.utf8))
+    bound.client = share.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    return bound
   }
 
   /// SHA-256 of the writes in their order, with their preconditions.

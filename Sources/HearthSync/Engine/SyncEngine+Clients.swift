@@ -47,13 +47,10 @@ extension SyncEngine {
       sender.answeredElsewhere(answer.batchID)
       follow(conflicts.batchLeaves(answer.batchID))
       emit(waits.complete(answer.batchID, answer.identity, answer.error))
-      guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
-      if answer.error == nil {
-        emit(waits.batchAnswered(answer.batchID))
-      } else {
-        follow(waits.lower(of: signedInUser, in: localStore.outbox))
-      }
     }
+    // Not by the number of an answered batch: a conflict may end a batch while earlier ones wait.
+    guard answers.contains(where: \.isActiveUsers), localStore.isUser(signedInUser) else { return }
+    follow(waits.lower(of: signedInUser, in: localStore.outbox))
   }
 
   /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view

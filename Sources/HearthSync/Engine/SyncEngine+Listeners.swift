@@ -31,8 +31,9 @@ extension SyncEngine {
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
     // Then the listener may get what was said before.
-    let isAsked = isPrimary && views.targetID(of: query.target).map(link.isWatched) ?? false
-    let isOpen = options.needsFreshAnswer && link.onlineState != .offline && isAsked
+    let isOpen =
+      options.needsFreshAnswer && isPrimary && link.onlineState != .offline
+      && views.targetID(of: query.target).map(link.isWatched) ?? false
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {

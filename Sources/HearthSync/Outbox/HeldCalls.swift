@@ -93,7 +93,9 @@ struct HeldCalls {
   var nextGroup: [HeldWrite] {
     guard let first = writes.first else { return [] }
     guard singleCount == 0 else { return [first] }
-    let group = writes.prefix(Self.groupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 }
+    let group = writes.prefix(Self.groupSize).prefix {
+      LocalStore.isSameUser($0.owner, first.owner) && $0.damagedFileCount == 0
+    }
     // One that met damage may be what no file takes.
     return group.isEmpty ? [first] : Array(group)
   }

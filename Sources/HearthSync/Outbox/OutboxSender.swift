@@ -332,7 +332,9 @@ struct OutboxSender {
       return (actions, nil)
     case .batchAnswered:
       lastError = nil
-      return ([], takeFirst())
+      let answered = takeFirst()
+      if let answered { uncertain.answered(through: answered.batch.batchID) }
+      return ([], answered)
     }
   }
 

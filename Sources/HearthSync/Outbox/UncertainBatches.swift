@@ -31,6 +31,17 @@ struct UncertainBatches {
     settled.insert(batchID)
   }
 
+  /// The batch was answered, and with it everything before it: nobody asks for them any more.
+  mutating func answered(through batchID: BatchID) {
+    guard !unanswered.isEmpty || !settled.isEmpty else { return }
+    unanswered = unanswered.filter { $0 > batchID }
+    settled = settled.filter { $0 > batchID }
+    inherited = batchID >= inherited ? 0 : inherited
+  }
+
+  /// The number of batches that are remembered one by one.
+  var count: Int { unanswered.count + settled.count }
+
   func contains(_ batchID: BatchID) -> Bool {
     unanswered.contains(batchID) || batchID <= inherited && !settled.contains(batchID)
   }

@@ -35,9 +35,7 @@ struct FreshReads {
 
 extension QueryViews {
   /// The target with which the cache knows a query's target, if it has a view.
-  func targetID(of target: Target) -> TargetID? {
-    queries.ids.lazy.compactMap { queries[$0] }.first { $0.query.target == target }?.targetID
-  }
+  func targetID(of target: Target) -> TargetID? { queries.targetID(of: target) }
 
   /// True if the query's view agrees with the backend, or disagrees for good.
   func isAnswered(_ query: Query) -> Bool {

@@ -32,6 +32,7 @@ struct QueryTable {
   private var idByQuery: [Query: QueryID] = [:]
   private var idByListener: [ListenerID: QueryID] = [:]
   private var idsByTarget: [TargetID: [QueryID]] = [:]
+  private var targetIDs: [Target: TargetID] = [:]
   private var nextID = 1
 
   /// All ids, ascending, so that what is done for each is done in the same order every time.
@@ -44,6 +45,7 @@ struct QueryTable {
 
   func id(of query: Query) -> QueryID? { idByQuery[query] }
   func id(of listener: ListenerID) -> QueryID? { idByListener[listener] }
+  func targetID(of target: Target) -> TargetID? { targetIDs[target] }
   func ids(of target: TargetID) -> [QueryID] { idsByTarget[target] ?? [] }
 
   func queries(of target: TargetID) -> some Sequence<ActiveQuery> {
@@ -59,6 +61,7 @@ struct QueryTable {
     queries[id] = ActiveQuery(id: id, query: query, targetID: targetID, view: view)
     idByQuery[query] = id
     idsByTarget[targetID, default: []].append(id)
+    targetIDs[query.target] = targetID
     return id
   }
 
@@ -73,7 +76,10 @@ struct QueryTable {
     idByQuery[removed.query] = nil
     for listener in removed.listeners { idByListener[listener.id] = nil }
     idsByTarget[removed.targetID]?.removeAll { $0 == id }
-    if idsByTarget[removed.targetID]?.isEmpty == true { idsByTarget[removed.targetID] = nil }
+    if idsByTarget[removed.targetID]?.isEmpty == true {
+      idsByTarget[removed.targetID] = nil
+      targetIDs[removed.query.target] = nil
+    }
     return removed
   }
 
@@ -83,6 +89,7 @@ struct QueryTable {
     assert(idsByTarget[target] == nil, "Target \(target) has queries already.")
     idsByTarget[target] = moved
     for id in moved { update(id) { $0.targetID = target } }
+    if let query = moved.first.flatMap({ queries[$0]?.query }) { targetIDs[query.target] = target }
   }
 
   mutating func add(_ listener: QueryListener, to id: QueryID) {
@@ -123,5 +130,6 @@ struct QueryTable {
       ids.count == queries.count && ids.count == idByQuery.count,
       "\(ids.count) ids stand for \(queries.count) queries, \(idByQuery.count) of them found by query.")
     assert(idsByTarget.count <= ids.count, "\(idsByTarget.count) targets serve \(ids.count) queries.")
+    assert(targetIDs.count == idsByTarget.count, "\(targetIDs.count) of \(idsByTarget.count) targets are found.")
   }
 }

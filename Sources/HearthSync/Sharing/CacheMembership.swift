@@ -125,7 +125,11 @@ struct CacheMembership {
   /// The client is among the others: it has its place still, or a new one after the loss of notices.
   mutating func hasRejoined() { isAway = false }
 
-  mutating func hasLostNotices() { missesNotices = true }
+  mutating func hasLostNotices() {
+    missesNotices = true
+    // A repair of the file may have removed it.
+    published.forgetOnlineState()
+  }
 
   /// The batches for which callers wait were looked up in the file.
   mutating func hasLookedUpBatches() { missesNotices = false }

@@ -41,6 +41,9 @@ struct PublishedStates {
     agreements[target] = nil
   }
 
+  /// The file may not say any more what was published.
+  mutating func forgetOnlineState() { onlineState = nil }
+
   /// The target is not watched any more: of its agreement nobody hears.
   mutating func watchEnds(of target: TargetID) { inherited.remove(target) }
 

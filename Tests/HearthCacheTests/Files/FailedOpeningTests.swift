@@ -49,6 +49,22 @@ struct FailedOpeningTests {
     #expect(try #require(throws: StoreError.self) { try body() }.kind == kind)
   }
 
+  @Test("a request whose file was removed with another request's is made again at the next call")
+  func unlinkedRequest() throws {
+    let (cache, _) = try open()
+    defer { cache.close() }
+    let request = EndRequest()
+    defer { request.withdraw() }
+    request.ask(clientsOf: folder.path)
+    #expect(EndRequest.isOpen(in: folder.path))
+    try FileManager.default.removeItem(atPath: folder.file(EndRequest.fileName))
+    #expect(!EndRequest.isOpen(in: folder.path))
+    request.ask(clientsOf: folder.path)
+    #expect(EndRequest.isOpen(in: folder.path))
+    request.withdraw()
+    #expect(!EndRequest.isOpen(in: folder.path))
+  }
+
   @Test("the disk is full before anything was stored: those who gave the folder back continue", arguments: 1...2)
   func fullDisk(_ failureCount: Int) throws {
     let (cache, store) = try open()

@@ -92,6 +92,19 @@ struct AggregationTotalsTests {
         == totals([.integer(.max), .integer(1)]).values)
   }
 
+  @Test(
+    "a count that no number of documents can have is not adjusted",
+    arguments: [(Int64.max, 0, 1), (.min, 1, 0), (0, 1, 1), (-1, 0, 1)])
+  func impossibleCount(_ count: Int64, removed: Int, added: Int) throws {
+    let counting = [Aggregation(alias: "n", operation: .count(upTo: nil))]
+    func totals(_ count: Int) throws -> AggregationTotals {
+      try AggregationTotals(counting, over: (0..<count).map { _ in try document(.integer(1)) })
+    }
+    let adjusted = AggregationTotals.adjust(
+      ["n": .integer(count)], removing: try totals(removed), adding: try totals(added))
+    #expect(adjusted == nil)
+  }
+
   @Test("an average is asked for with its sum, as long as a request has room")
   func adjustable() throws {
     let path = try FieldPath(["n"])

@@ -12,7 +12,7 @@ import Testing
 @Suite("A server whose databases are out of reach", .timeLimit(.minutes(2)))
 struct UnreachableDatabasesTests {
   private typealias Frame = RawHTTP2Client.Frame
-  private typealias Call = (method: String, requests: [any Message])
+  typealias Call = (method: String, requests: [any Message])
 
   private static let database = ServerFixture.database.resourceName
   private static let parent = ServerFixture.database.documentsName
@@ -30,7 +30,7 @@ struct UnreachableDatabasesTests {
   }
 
   /// A call of each method, and further ones where there are several ways into the databases.
-  private static var calls: [Call] {
+  static var calls: [Call] {
     let transaction = Data(repeating: 1, count: 32)
     return documentCalls + [
       (
@@ -140,7 +140,8 @@ struct UnreachableDatabasesTests {
     let calls = Self.calls
     #expect(Set(calls.map(\.method)) == Set(service.methods.map(\.name)))
     let server = CallServer(
-      services: [FirestoreService.name: service.methods], limits: ServerLimits(), check: { _ in }, interceptor: nil,
+      services: [FirestoreService.name: service.methods], limits: ServerLimits(), authenticator: DevelopmentAuthenticator(),
+      interceptor: nil,
       logger: ServerFixture.quietLogger)
     let listening = try await CallListener(
       server: server, connections: OpenConnections(), refusals: 1, prepare: nil

@@ -28,8 +28,8 @@ struct EncodedResponsesTests {
       }
     }
     let server = CallServer(
-      services: [FirestoreService.name: [method]], limits: ServerLimits(), check: { _ in }, interceptor: nil,
-      logger: ServerFixture.quietLogger)
+      services: [FirestoreService.name: [method]], limits: ServerLimits(), authenticator: DevelopmentAuthenticator(),
+      interceptor: nil, logger: ServerFixture.quietLogger)
     let connections = OpenConnections()
     let listening = try await CallListener(server: server, connections: connections, refusals: 1, prepare: nil)
       .listen(host: "127.0.0.1", port: 0)

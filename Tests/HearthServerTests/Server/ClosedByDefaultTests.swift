@@ -48,6 +48,23 @@ struct ClosedByDefaultTests {
     #expect(log.lines.contains { $0.hasPrefix("warning ") && $0.contains("read, write and delete everything") })
   }
 
+  @Test("a server that tells callers apart demands a certificate, or a proxy that has one, where other machines reach it")
+  func lockedAddress() async throws {
+    let error = await #expect(throws: ServerError.self) {
+      _ = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: ServerFixture.quietLogger) {
+        $0.callers = .locked(NamedCallers())
+      }
+    }
+    #expect(error?.kind == .address && error?.message.contains("--tls-certificate") == true)
+    let log = LogRecorder()
+    let server = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: log.logger) {
+      $0.callers = .locked(NamedCallers())
+      $0.proxyHasCertificate = true
+    }
+    await server.shutdown()
+    #expect(!log.lines.contains { $0.hasPrefix("warning ") })
+  }
+
   @Test("loopback addresses need no flag and bring no warning", arguments: ["127.0.0.1", "localhost", "127.1.2.3"])
   func loopback(host: String) async throws {
     let log = LogRecorder()

@@ -46,7 +46,6 @@ struct WaitingStreamTests {
   func listedOnce() async throws {
     let channels = Channels()
     let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
-      $0.check = Authorization.check
       $0.prepare = { channels.append($0) }
     }
     let result: Result<Void, any Error>

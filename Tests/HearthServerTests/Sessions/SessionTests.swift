@@ -67,7 +67,7 @@ struct SessionTests {
     let fixture = try StorageFixture()
     try await fixture.set("c/a", ["n": 1.value])
     let access = SomeAccess()
-    let session = Session(fixture.database, of: .owner, accessGuard: access)
+    let session = Session(fixture.database, of: .owner, accessGuard: access, seal: CallerSeal())
     let (name, attempt) = Self.attempts[index]
     let error = await #expect(throws: StatusError.self, "\(name)") { try await attempt(session) }
     #expect(error == Self.denied, "\(name)")
@@ -95,7 +95,7 @@ struct SessionTests {
   func refusedInTransaction(index: Int, isolation: TransactionIsolation) async throws {
     let fixture = try StorageFixture()
     let access = SomeAccess { if case .beginTransaction = $0 { false } else { true } }
-    let session = Session(fixture.database, of: .owner, accessGuard: access)
+    let session = Session(fixture.database, of: .owner, accessGuard: access, seal: CallerSeal())
     let transaction = try await session.beginTransaction(isolation)
     let (name, read) = Self.reads[index]
     let error = await #expect(throws: StatusError.self, "\(name)") { try await session.read(read, in: transaction) }
@@ -117,7 +117,7 @@ struct SessionTests {
   func refusedWithNewTransaction(index: Int) async throws {
     let fixture = try StorageFixture()
     let access = SomeAccess { if case .beginTransaction = $0 { false } else { true } }
-    let session = Session(fixture.database, of: .owner, accessGuard: access)
+    let session = Session(fixture.database, of: .owner, accessGuard: access, seal: CallerSeal())
     let (name, read) = Self.reads[index]
     let error = await #expect(throws: StatusError.self, "\(name)") {
       try await ReadPlan.prepare(.newTransaction(.init()), for: read, in: session)

@@ -50,7 +50,7 @@ final class StorageFixture: Sendable {
 
 extension HostedDatabase {
   /// A session of a caller who may do everything.
-  var session: Session { Session(self, of: .owner, accessGuard: OpenAccess()) }
+  var session: Session { Session(self, of: .owner, accessGuard: OpenAccess(), seal: CallerSeal()) }
 
   /// The transactions of a database of the embedded storage.
   var registry: TransactionRegistry {
@@ -107,7 +107,7 @@ struct Listener {
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    let database = Session(database ?? fixture.database, of: .owner, accessGuard: accessGuard)
+    let database = Session(database ?? fixture.database, of: .owner, accessGuard: accessGuard, seal: CallerSeal())
     session = ListenSession(database: database, subscriber: subscriber, freeChanges: freeChanges) {
       try received.append($0)
     }

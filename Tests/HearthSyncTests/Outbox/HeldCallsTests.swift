@@ -36,6 +36,13 @@ struct HeldCallsTests {
     #expect(held.nextGroup.isEmpty && held.isEmpty)
   }
 
+  @Test("users whose names differ only in their bytes are two")
+  func equivalentNames() {
+    var held = held(1...1, of: "caf\u{E9}")
+    held.hold([write(2)], of: "cafe\u{301}")
+    #expect(ids(held.nextGroup) == [1])
+  }
+
   @Test("many writes are stored with several commits")
   func manyWrites() {
     var held = held(1...300)

@@ -40,4 +40,26 @@ struct DamagedClientTablesTests {
     cache.wait(20)
     #expect([b, c].contains { $0.engine.isPrimary && $0.sentBatches.count == 1 })
   }
+
+  @Test("do not hide whether the client with the connection is online", arguments: [true, false])
+  func onlineState(isDisabled: Bool) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    if isDisabled {
+      _ = b.request(.disableNetwork)
+      _ = a.request(.disableNetwork)
+    } else {
+      a.answersTargets = true
+      b.listen(collection("rooms"))
+    }
+    cache.wait(3)
+    let state: OnlineState = isDisabled ? .offline : .online
+    #expect(a.engine.isPrimary && b.engine.onlineState == state)
+    try cache.execute("UPDATE cache_sharing SET trimmed_through = 9223372036854775807")
+    b.write(set("halls/1"))
+    cache.wait(3)
+    #expect(b.engine.onlineState == state)
+    let read = b.listen(collection("halls"), .get)
+    cache.wait(20)
+    #expect(b.snapshots[read]?.last?.isFromCache == isDisabled)
+  }
 }

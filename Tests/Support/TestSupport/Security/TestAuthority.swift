@@ -118,4 +118,43 @@ package enum TestAuthority {
     U2oeRnaEF2jnU7U+63+0q9OuBzO/EbfKTinz2OwxrvvRg69k4GXl8iqv
     -----END PRIVATE KEY-----
     """
+
+  /// An authority of clients, valid from 2026 to 2126 like what it vouches for.
+  package static let clientRoot = """
+    -----BEGIN CERTIFICATE-----
+    MIIBozCCAUmgAwIBAgIUWtGXWo2IGgpbv9IOCg0kVhjH7ugwCgYIKoZIzj0EAwIw
+    HjEcMBoGA1UEAwwTSGVhcnRoIHRlc3QgY2xpZW50czAgFw0yNjExMjgwODI5MjRa
+    GA8yMTI2MTEwNDA4MjkyNFowHjEcMBoGA1UEAwwTSGVhcnRoIHRlc3QgY2xpZW50
+    czBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABN3P6v7zor6XJ9lFBnDSyNSfms+H
+    4zAUuIJYaNEAh8FPqhC5HDbRgz8k//XctN4AMLNcOmZIUGFxruk98yWcqmajYzBh
+    MB0GA1UdDgQWBBTlAMkGeAJ7hyX3LOWKDCpZa8Qo7DAfBgNVHSMEGDAWgBTlAMkG
+    eAJ7hyX3LOWKDCpZa8Qo7DAPBgNVHRMBAf8EBTADAQH/MA4GA1UdDwEB/wQEAwIC
+    BDAKBggqhkjOPQQDAgNIADBFAiEAkQlctbjHTiTFLW8ooDUPinUi+Jsm3ftUj1Mz
+    suXuEfoCIBOXYPzzwkUS0/fiMTsaJIGZ7HbhMFvDMqYIhS1XtFBP
+    -----END CERTIFICATE-----
+    """
+
+  /// For a client, by ``clientRoot``.
+  package static let client = """
+    -----BEGIN CERTIFICATE-----
+    MIIBqDCCAU6gAwIBAgIUcu7bjrkQfC9oNaaBBTk/gF19hwowCgYIKoZIzj0EAwIw
+    HjEcMBoGA1UEAwwTSGVhcnRoIHRlc3QgY2xpZW50czAgFw0yNjExMjgwODI5MjRa
+    GA8yMTI2MTEwNDA4MjkyNFowETEPMA0GA1UEAwwGY2xpZW50MFkwEwYHKoZIzj0C
+    AQYIKoZIzj0DAQcDQgAE2qgXXl28AFZCVrrFouElJZvhx7luPeqcylXFfZnjUpbB
+    +RufAxNkCGvqgjHAGCjMq9Zp9rkK9ERhwJzEDERlbqN1MHMwEwYDVR0lBAwwCgYI
+    KwYBBQUHAwIwDgYDVR0PAQH/BAQDAgeAMAwGA1UdEwEB/wQCMAAwHQYDVR0OBBYE
+    FIWcfzch52IqAFqt5HC7IFbJvxSGMB8GA1UdIwQYMBaAFOUAyQZ4AnuHJfcs5YoM
+    KllrxCjsMAoGCCqGSM49BAMCA0gAMEUCIHb85tKK/lG7p+W0oy0wSvHivPxfGglW
+    VLU6e2WyLECuAiEAuyneb5EaOpra4gBLQVfhZYXBjnPP8NxQa5SW2DorLd0=
+    -----END CERTIFICATE-----
+    """
+
+  /// The key of ``client``.
+  package static let clientKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgbrETCjjIQ2gblIKa
+    gKb7ZTz4lWP/spbw8TJeRs/8P/GhRANCAATaqBdeXbwAVkJWusWi4SUlm+HHuW49
+    6pzKVcV9meNSlsH5G58DE2QIa+qCMcAYKMyr1mn2uQr0RGHAnMQMRGVu
+    -----END PRIVATE KEY-----
+    """
 }

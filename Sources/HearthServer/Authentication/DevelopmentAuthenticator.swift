@@ -1,18 +1,24 @@
 internal import Foundation
 internal import HearthModel
-internal import HearthRPC
+package import HearthRPC
 
-/// Checks the `authorization` header of every call.
+/// Takes every caller for the owner, as long as there are no security rules for which it would matter who calls.
 ///
-/// No header and `Bearer owner` (what server SDKs send to an emulator) have full access. A JSON web token is accepted
-/// **without verification of its signature** for now: there are no security rules yet that could use its claims. Any
-/// other token is refused with INVALID_ARGUMENT, as the emulator does.
-enum Authorization {
-  static func check(_ metadata: CallMetadata) throws {
-    for header in metadata["authorization"] where header != owner && !isAcceptable(header) {
-      throw StatusError(code: .invalidArgument, message: "invalid jwt")
+/// No header and `Bearer owner` (what server SDKs send to an emulator) have full access. A JSON web token is accepted **without a check of its
+/// signature**. Any other token is refused with INVALID_ARGUMENT, as the emulator does.
+package struct DevelopmentAuthenticator: CallAuthenticator {
+  package init() {}
+
+  package func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+    for header in metadata["authorization"] where header != Self.owner && !Self.isAcceptable(header) {
+      throw CallStatus(.invalidArgument, "invalid jwt")
     }
+    return Self.identity
   }
+
+  package func identify(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity { Self.identity }
+
+  private static let identity = CallIdentity(Caller.owner)
 
   /// The header of server SDKs.
   private static let owner = "Bearer owner"

@@ -1,0 +1,177 @@
+internal import HearthModel
+package import HearthRPC
+internal import HearthServer
+internal import Logging
+
+/// Identifies callers by the token in the header `authorization`: users of some issuers, service accounts, and administrators with a secret.
+///
+/// | header | caller |
+/// |---|---|
+/// | none | nobody |
+/// | `Bearer` and an administrator's secret | the owner |
+/// | `Bearer` and a JSON Web Token of an issuer of users | the user |
+/// | `Bearer` and a JSON Web Token of a service account | the owner |
+/// | anything else | refused with UNAUTHENTICATED |
+package final class TokenAuthenticator: CallAuthenticator {
+  private let issuers: [TokenIssuer]
+  /// Verifies the header `x-firebase-appcheck` of everyone but administrators; nil if none is demanded.
+  private let appCheck: TokenIssuer?
+  private let administrators: AdministratorTokens?
+  private let clock: TokenClock
+  private let known: KnownTokens
+
+  /// - Parameter issuers: Of one name there may be several, such as two files of keys.
+  package convenience init(
+    issuers: [TokenIssuer], appCheck: TokenIssuer? = nil, administrators: AdministratorTokens? = nil
+  ) {
+    self.init(
+      issuers: issuers, appCheck: appCheck, administrators: administrators, clock: .system, known: KnownTokens())
+  }
+
+  init(
+    issuers: [TokenIssuer], appCheck: TokenIssuer?, administrators: AdministratorTokens?, clock: TokenClock,
+    known: KnownTokens
+  ) {
+    self.issuers = issuers
+    self.appCheck = appCheck
+    self.administrators = administrators
+    self.clock = clock
+    self.known = known
+  }
+
+  // MARK: - Calls
+
+  package func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+    guard let token = try Self.token(in: metadata) else {
+      return appCheck == nil ? CallIdentity(Caller.nobody) : nil
+    }
+    if isAdministrator(token) { return CallIdentity(Caller.owner) }
+    guard let user = try knownToken(token, among: issuers) else { return nil }
+    guard let appCheck, user.needsApp else { return identity(user) }
+    guard let app = try knownToken(Self.appToken(in: metadata), among: [appCheck]) else { return nil }
+    return identity(user, app)
+  }
+
+  package func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
+    guard let token = try Self.token(in: metadata) else {
+      guard let appCheck else { return CallIdentity(Caller.nobody) }
+      let app = try await verified(Self.appToken(in: metadata), among: [appCheck], "App Check token")
+      return CallIdentity(Caller.nobody, expiry: instant(app.expiry))
+    }
+    if isAdministrator(token) { return CallIdentity(Caller.owner) }
+    let user = try await verified(token, among: issuers, "token")
+    guard let appCheck, user.needsApp else { return identity(user) }
+    return identity(user, try await verified(Self.appToken(in: metadata), among: [appCheck], "App Check token"))
+  }
+
+  private func isAdministrator(_ token: String) -> Bool { administrators?.contains(token) ?? false }
+
+  private func identity(_ user: KnownTokens.Entry, _ app: KnownTokens.Entry? = nil) -> CallIdentity {
+    CallIdentity(user.caller, expiry: instant(min(user.expiry, app?.expiry ?? .infinity)))
+  }
+
+  /// The instant of a time of day, as the clocks stand now.
+  private func instant(_ time: Double) -> ContinuousClock.Instant {
+    // A token may say that it is valid for longer than an instant can be away.
+    clock.steady() + .seconds(min(max(0, time - clock.wall()), Self.longestWait))
+  }
+
+  private static let longestWait = 366.0 * 24 * 3_600
+
+  // MARK: - Headers
+
+  /// - Returns: Nil if there is no header.
+  private static func token(in metadata: CallMetadata) throws(CallStatus) -> String? {
+    let headers = metadata["authorization"]
+    guard let header = headers.first else { return nil }
+    guard headers.count == 1 else { throw refusal("The call has several authorization headers.") }
+    let parts = header.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+      throw refusal("The authorization header does not have the form \"Bearer TOKEN\".")
+    }
+    return String(parts[1])
+  }
+
+  private static func appToken(in metadata: CallMetadata) throws(CallStatus) -> String {
+    guard let token = metadata["x-firebase-appcheck"].first else {
+      throw refusal("The call has no App Check token, which this server demands.")
+    }
+    return token
+  }
+
+  private static func refusal(_ message: String) -> CallStatus { CallStatus(.unauthenticated, message) }
+
+  // MARK: - Tokens
+
+  /// - Returns: Nil for a token that must be verified.
+  /// - Throws: UNAUTHENTICATED for one that has expired since it was verified.
+  private func knownToken(_ token: String, among issuers: [TokenIssuer]) throws(CallStatus) -> KnownTokens.Entry? {
+    guard let entry = known[Self.digest(of: token, among: issuers)], issuers.indices.contains(entry.issuer),
+      issuers[entry.issuer].keys.releaseNumber == entry.release
+    else { return nil }
+    guard entry.expiry > clock.wall() else { throw Self.refusal("The token is not accepted: it has expired.") }
+    return entry
+  }
+
+  /// - Parameter name: The kind of the token in errors.
+  private func verified(
+    _ text: String, among issuers: [TokenIssuer], _ name: String
+  ) async throws(CallStatus) -> KnownTokens.Entry {
+    if let entry = try knownToken(text, among: issuers) { return entry }
+    do throws(TokenError) {
+      let token = try Token(text)
+      let (index, release) = try await signer(of: token, among: issuers)
+      let (subject, expiry) = try issuers[index].check(token.claims, at: clock.wall())
+      let entry = KnownTokens.Entry(
+        caller: Self.caller(subject, token, issuers[index]), expiry: expiry, issuer: index, release: release,
+        byteCount: 2 * text.utf8.count)
+      known.remember(entry, for: Self.digest(of: text, among: issuers))
+      return entry
+    } catch {
+      switch error.kind {
+      case .refused: throw Self.refusal("The \(name) is not accepted: \(error.description).")
+      case .keysUnavailable: throw CallStatus(.unavailable, "The \(name) cannot be verified: \(error.description).")
+      }
+    }
+  }
+
+  /// The issuer whose key has made the signature of a token.
+  private func signer(
+    of token: Token, among issuers: [TokenIssuer]
+  ) async throws(TokenError) -> (index: Int, release: Int) {
+    guard case .string(let name)? = token.claims["iss"] else { throw TokenError("it names no issuer (iss)") }
+    let ofName = issuers.indices.filter { issuers[$0].name == name }
+    guard !ofName.isEmpty else {
+      throw TokenError("its issuer \"\(name.prefix(200))\" is not one that this server knows")
+    }
+    var failure = TokenError("its signature is not one of its issuer")
+    for index in ofName {
+      do {
+        let (keys, release) = try await issuers[index].keys.candidates(for: token)
+        if keys.contains(where: { $0.verifies(token) }) { return (index, release) }
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private static func caller(_ subject: String, _ token: Token, _ issuer: TokenIssuer) -> Caller {
+    switch issuer.role {
+    case .user: .user(Caller.User(issuer: issuer.name, id: subject, claims: token.claims))
+    case .administrator: .owner
+    case .app: .nobody
+    }
+  }
+
+  /// Tokens of apps and of users are apart: neither may stand for the other.
+  private static func digest(of token: String, among issuers: [TokenIssuer]) -> [UInt8] {
+    KnownTokens.digest((issuers.first?.role == .app ? "app " : "caller ") + token)
+  }
+}
+
+extension KnownTokens.Entry {
+  fileprivate var needsApp: Bool {
+    if case .owner = caller { false } else { true }
+  }
+}

@@ -1,0 +1,102 @@
+internal import Foundation
+internal import HearthModel
+
+/// A JSON Web Token (RFC 7519) that was read, and whose signature nobody has looked at.
+struct Token {
+  /// The algorithm that the token names.
+  let algorithm: TokenAlgorithm
+  /// The id of the key, `kid`; nil if the token names none.
+  let keyID: String?
+  let claims: MapValue
+  let signature: [UInt8]
+  /// The bytes that the signature is made over.
+  let signedBytes: [UInt8]
+
+  /// Tokens of Firebase Auth have about 1,000 bytes, and custom claims 1,000 at most.
+  static let maximumBytes = 16 << 10
+
+  /// - Throws: `TokenError` that says what is wrong with the form.
+  init(_ text: String) throws(TokenError) {
+    guard text.utf8.count <= Self.maximumBytes else {
+      throw TokenError("it has \(text.utf8.count) bytes, and \(Self.maximumBytes) is the most that is allowed")
+    }
+    let bytes = Array(text.utf8)
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3 else {
+      throw TokenError("it is not a JSON Web Token: there are \(parts.count) parts between full stops instead of 3")
+    }
+    let header = try Self.object(parts[0], "header")
+    guard case .string(let name)? = header["alg"] else { throw TokenError("its header names no algorithm (alg)") }
+    guard let algorithm = TokenAlgorithm(rawValue: name) else {
+      throw TokenError(
+        "its algorithm is \(name.prefix(20)), but must be one of "
+          + TokenAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    // RFC 7515, 4.1.11: a token with a critical extension that is not understood must be refused.
+    guard header["crit"] == nil else { throw TokenError("its header has critical extensions (crit)") }
+    self.algorithm = algorithm
+    if case .string(let id)? = header["kid"] { keyID = id } else { keyID = nil }
+    claims = try Self.object(parts[1], "payload")
+    guard let signature = Self.decoded(parts[2]), !signature.isEmpty else {
+      throw TokenError("its signature is not base64url, or empty")
+    }
+    self.signature = signature
+    signedBytes = Array(bytes[..<(parts[2].startIndex - 1)])
+  }
+
+  private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> MapValue {
+    guard let bytes = decoded(part) else { throw TokenError("its \(name) is not base64url") }
+    guard let value = try? JSONDecoder().decode(ClaimValue.self, from: Data(bytes)), case .map(let map) = value.value
+    else { throw TokenError("its \(name) is not a JSON object") }
+    return map
+  }
+
+  /// Base64url without padding (RFC 7515, section 2).
+  private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8]? {
+    var base64: [UInt8] = []
+    base64.reserveCapacity(part.count + 3)
+    for byte in part {
+      switch byte {
+      case UInt8(ascii: "-"): base64.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): base64.append(UInt8(ascii: "/"))
+      case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+      default: base64.append(byte)
+      }
+    }
+    while !base64.count.isMultiple(of: 4) { base64.append(UInt8(ascii: "=")) }
+    return Data(base64Encoded: Data(base64)).map { [UInt8]($0) }
+  }
+}
+
+/// The algorithms that are accepted. `none` is not among them.
+enum TokenAlgorithm: String, CaseIterable, Sendable {
+  case rs256 = "RS256"
+  case es256 = "ES256"
+  case eddsa = "EdDSA"
+  /// With a shared secret only, never with a public key.
+  case hs256 = "HS256"
+}
+
+/// A value of a token's JSON.
+private struct ClaimValue: Decodable {
+  let value: Value
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      value = .null
+    } else if let flag = try? container.decode(Bool.self) {
+      value = .boolean(flag)
+    } else if let number = try? container.decode(Int64.self) {
+      value = .integer(number)
+    } else if let number = try? container.decode(Double.self) {
+      value = .double(number)
+    } else if let text = try? container.decode(String.self) {
+      value = .string(text)
+    } else if let elements = try? container.decode([ClaimValue].self) {
+      value = .array(elements.map(\.value))
+    } else {
+      value = .map(MapValue(try container.decode([String: ClaimValue].self).mapValues(\.value)))
+    }
+  }
+}

@@ -1,0 +1,151 @@
+internal import Foundation
+package import Logging
+package import NIOCore
+internal import NIOSSL
+internal import Synchronization
+
+/// The certificate with which a server proves who it is, in files that are read again when they change.
+///
+/// Connections that are open keep the certificate that they began with.
+package final class ServerCertificate: Sendable {
+  /// The files, all in PEM form.
+  package struct Files: Sendable {
+    /// The certificate of the server, followed by those of intermediate authorities.
+    package var certificate: String
+    /// The private key of the certificate.
+    package var key: String
+    /// The authorities of client certificates; nil if clients need none.
+    package var clientAuthorities: String?
+
+    package init(certificate: String, key: String, clientAuthorities: String? = nil) {
+      self.certificate = certificate
+      self.key = key
+      self.clientAuthorities = clientAuthorities
+    }
+
+    fileprivate var paths: [String] { [certificate, key] + [clientAuthorities].compactMap { $0 } }
+  }
+
+  /// Changes when one of the files is written or replaced.
+  private struct Stamp: Equatable {
+    var modified: Date?
+    var size: Int?
+    var file: Int?
+
+    init(path: String) {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      modified = attributes?[.modificationDate] as? Date
+      size = attributes?[.size] as? Int
+      file = attributes?[.systemFileNumber] as? Int
+    }
+  }
+
+  private let files: Files
+  private let context: Mutex<NIOSSLContext>
+  private let stamps: Mutex<[Stamp]>
+  private let logger: Logger
+
+  /// - Throws: `ServerCertificateError` that names the file and what is wrong with it.
+  package init(_ files: Files, logger: Logger) throws(ServerCertificateError) {
+    self.files = files
+    self.logger = logger
+    stamps = Mutex(files.paths.map(Stamp.init))
+    context = Mutex(try Self.context(files, logger))
+  }
+
+  /// Adds TLS in front of the other handlers of a connection.
+  package func prepare(_ channel: any Channel) throws {
+    let context = context.withLock { $0 }
+    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+  }
+
+  /// Reads the files again whenever one of them has changed, until the task is cancelled. If they are wrong, the certificate stays.
+  package func watch(every interval: Duration) async {
+    while (try? await Task.sleep(for: interval)) != nil { readAgainIfChanged() }
+  }
+
+  func readAgainIfChanged() {
+    let present = files.paths.map(Stamp.init)
+    let isNew = stamps.withLock { stamps in
+      defer { stamps = present }
+      return stamps != present
+    }
+    guard isNew else { return }
+    do throws(ServerCertificateError) {
+      let context = try Self.context(files, logger)
+      self.context.withLock { $0 = context }
+      logger.info("the certificate was read again", metadata: ["file": .escaped(files.certificate)])
+    } catch {
+      logger.error("the certificate stays as it is", metadata: ["error": .escaped("\(error)")])
+    }
+  }
+
+  // MARK: - Reading
+
+  private static func context(_ files: Files, _ logger: Logger) throws(ServerCertificateError) -> NIOSSLContext {
+    let chain: [NIOSSLCertificate] = try certificates(files.certificate)
+    warnOfTimes(chain, files.certificate, logger)
+    let key: NIOSSLPrivateKey
+    let keyBytes = try bytes(of: files.key)
+    do {
+      key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
+    } catch {
+      throw ServerCertificateError("\"\(files.key)\" has no private key in PEM form, or one with a passphrase.")
+    }
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = ["h2", "http/1.1"]
+    if let authorities = files.clientAuthorities {
+      configuration.trustRoots = .certificates(try certificates(authorities))
+      configuration.certificateVerification = .noHostnameVerification
+    }
+    do {
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw ServerCertificateError(
+        "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\": \(error)")
+    }
+  }
+
+  private static func certificates(_ path: String) throws(ServerCertificateError) -> [NIOSSLCertificate] {
+    let content = try bytes(of: path)
+    guard let certificates = try? NIOSSLCertificate.fromPEMBytes(content), !certificates.isEmpty else {
+      throw ServerCertificateError("\"\(path)\" has no certificate in PEM form.")
+    }
+    return certificates
+  }
+
+  private static let maximumBytes = 1 << 20
+
+  private static func bytes(of path: String) throws(ServerCertificateError) -> [UInt8] {
+    let content: Data
+    do {
+      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      defer { try? file.close() }
+      content = try file.read(upToCount: maximumBytes + 1) ?? Data()
+    } catch {
+      throw ServerCertificateError("\"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
+    }
+    guard content.count <= maximumBytes else {
+      throw ServerCertificateError("\"\(path)\" has more than \(maximumBytes) bytes.")
+    }
+    return [UInt8](content)
+  }
+
+  private static func warnOfTimes(_ chain: [NIOSSLCertificate], _ path: String, _ logger: Logger) {
+    let now = time_t(Date().timeIntervalSince1970)
+    for certificate in chain where certificate.notValidAfter < now || certificate.notValidBefore > now {
+      logger.warning("a certificate is not valid now: clients will refuse it", metadata: ["file": .escaped(path)])
+    }
+  }
+}
+
+/// The reason for which a certificate cannot be used.
+package struct ServerCertificateError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}

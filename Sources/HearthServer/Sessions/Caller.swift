@@ -1,0 +1,35 @@
+package import HearthModel
+
+/// The identity that makes a call.
+package enum Caller: Sendable {
+  /// An administrator, for whom no rules apply: a service account, or everybody in development mode.
+  case owner
+  /// A call without a token.
+  case nobody
+  case user(User)
+
+  /// A user with a token that was verified.
+  package struct User: Sendable {
+    /// The issuer of the token, `iss`.
+    package var issuer: String
+    /// The id of the user at its issuer, `sub`.
+    package var id: String
+    /// The contents of the token.
+    package var claims: MapValue
+
+    package init(issuer: String, id: String, claims: MapValue) {
+      self.issuer = issuer
+      self.id = id
+      self.claims = claims
+    }
+  }
+
+  /// The text by which what belongs to a caller is bound to it: the same for all tokens of a user, and for nobody else. Empty for the owner.
+  var boundTo: String {
+    switch self {
+    case .owner: ""
+    case .nobody: "nobody"
+    case .user(let user): "user \(user.issuer.utf8.count) \(user.issuer) \(user.id)"
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import GRPCCore
+import HearthModel
+import HearthWire
+import RawHTTP2
+import Synchronization
+import Testing
+
+@testable import HearthRPC
+@testable import HearthServer
+
+/// Takes the text behind `Bearer` for the name of the caller: `owner`, or that of a user.
+struct NamedCallers: CallAuthenticator {
+  /// When tokens expire.
+  var expiry: ContinuousClock.Instant?
+  /// True if no caller is known without waiting.
+  var takesTime = false
+
+  func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+    guard let header = metadata["authorization"].first else { return CallIdentity(Caller.nobody) }
+    guard header.hasPrefix("Bearer ") else { throw CallStatus(.unauthenticated, "no bearer") }
+    return takesTime ? nil : identity(String(header.dropFirst(7)))
+  }
+
+  func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
+    await Task.yield()
+    let name = String((metadata["authorization"].first ?? "").dropFirst(7))
+    guard name != "bad" else { throw CallStatus(.unauthenticated, "bad token") }
+    return identity(name)
+  }
+
+  private func identity(_ name: String) -> CallIdentity {
+    CallIdentity(name == "owner" ? Caller.owner : .named(name), expiry: expiry)
+  }
+}
+
+extension Caller {
+  static func named(_ name: String) -> Caller { .user(User(issuer: "tests", id: name, claims: [:])) }
+}
+
+@Suite("A server that tells callers apart", .timeLimit(.minutes(2)))
+struct LockedServerTests {
+  private typealias Frame = RawHTTP2Client.Frame
+
+  private func withServer<R: Sendable>(
+    _ callers: NamedCallers = NamedCallers(), _ body: (EmbeddedServer) async throws -> R
+  ) async throws -> R {
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+      $0.callers = .locked(callers)
+    }
+    let result: Result<R, any Error>
+    do { result = .success(try await body(server)) } catch { result = .failure(error) }
+    await server.shutdown()
+    return try result.get()
+  }
+
+  @Test("lets nobody but the owner do anything, in any call", arguments: [nil, "user"])
+  func everyCall(token: String?) async throws {
+    try await withServer { server in
+      try await RawHTTP2Client.withConnection(to: server) { client in
+        for (index, call) in UnreachableDatabasesTests.calls.enumerated() {
+          let stream = UInt32(2 * index + 1)
+          var headers = [":path": "/google.firestore.v1.Firestore/\(call.method)"]
+          headers["authorization"] = token.map { "Bearer \($0)" }
+          var frames = [Frame.request(stream, headers)]
+          for (number, request) in call.requests.enumerated() {
+            frames.append(try .message(request, stream, endsStream: number == call.requests.count - 1))
+          }
+          try await client.send(frames)
+          try await client.wait(for: "\(call.method)") { $0.statuses[stream] != nil || $0.isClosed }
+          let expected =
+            switch call.method {
+            case "ExecutePipeline": "12"
+            // Each of its writes has a status of its own, and the target of a listener ends with one.
+            case "BatchWrite", "Listen": "0"
+            // The end of a transaction that is not this caller's.
+            case "Rollback": "3"
+            default: "7"
+            }
+          #expect(client.received.statuses[stream] == expected, "\(call.method)")
+        }
+      }
+      let databases = try await server.databaseNames()
+      #expect(databases.isEmpty, "something was written")
+    }
+  }
+
+  @Test("serves the owner, and refuses a token that is none", arguments: [false, true])
+  func tokens(takesTime: Bool) async throws {
+    try await withServer(NamedCallers(takesTime: takesTime)) { server in
+      try await ServerFixture.withClient(of: server) { fixture in
+        var owner = fixture
+        owner.metadata = ["authorization": "Bearer owner"]
+        try await owner.set("c/a", ["n": 1.value])
+        for token in takesTime ? ["Basic x", "Bearer bad"] : ["Basic x"] {
+          var other = fixture
+          other.metadata = ["authorization": "\(token)"]
+          let error = await #expect(throws: RPCError.self) { try await other.set("c/a", ["n": 2.value]) }
+          #expect(error?.code == .unauthenticated)
+        }
+        let error = await #expect(throws: RPCError.self) { try await fixture.set("c/a", ["n": 2.value]) }
+        #expect(error?.code == .permissionDenied)
+      }
+    }
+  }
+
+  @Test("ends a stream when the token of its caller expires, and no call before that")
+  func expiry() async throws {
+    try await withServer(NamedCallers(expiry: .now + .milliseconds(300))) { server in
+      try await RawHTTP2Client.withConnection(to: server) { client in
+        try await client.send([
+          Frame.request(1, [":path": "/google.firestore.v1.Firestore/Listen", "authorization": "Bearer owner"]),
+          Frame.request(3, [":path": "/google.firestore.v1.Firestore/Write", "authorization": "Bearer owner"]),
+        ])
+        try await client.wait(for: "the ends") { $0.statuses.count == 2 }
+        #expect(client.received.statuses == [1: "16", 3: "16"])
+      }
+      try await ServerFixture.withClient(of: server) { fixture in
+        var owner = fixture
+        owner.metadata = ["authorization": "Bearer owner"]
+        try await owner.set("c/a", ["n": 1.value])
+      }
+    }
+  }
+
+  // MARK: - What belongs to a caller
+
+  private func session(_ fixture: StorageFixture, _ caller: Caller, _ seal: CallerSeal) -> Session {
+    Session(fixture.database, of: caller, accessGuard: OpenAccess(), seal: seal)
+  }
+
+  private static let strangers: [Caller] = [.named("b"), .nobody, .owner]
+
+  @Test("a transaction is its caller's", arguments: strangers.indices)
+  func transactions(stranger: Int) async throws {
+    let (fixture, seal) = (try StorageFixture(), CallerSeal())
+    let own = session(fixture, .named("a"), seal)
+    let other = session(fixture, Self.strangers[stranger], seal)
+    let transaction = try await own.beginTransaction(.optimistic)
+    let attempts: [() async throws -> Void] = [
+      { _ = try await other.read(.get([key("c/a")]), in: transaction) },
+      { _ = try await other.commit([.set(key("c/a"), ["n": 2.value])], endingTransaction: transaction) },
+      { try await other.rollback(transaction) },
+    ]
+    for attempt in attempts {
+      let error = await #expect(throws: StatusError.self) { try await attempt() }
+      #expect(error?.code == .invalidArgument)
+    }
+    #expect(fixture.database.registry.use().transactions == 1)
+    _ = try await own.commit([.set(key("c/a"), ["n": 1.value])], endingTransaction: transaction)
+    #expect(fixture.database.registry.use().transactions == 0)
+  }
+
+  @Test("a label is its caller's: another caller's request with the same one is carried out and has its own answer")
+  func labels() async throws {
+    let (fixture, seal) = (try StorageFixture(), CallerSeal())
+    let mutations = [Mutation.set(key("c/a"), ["n": 1.value])]
+    let text = "00000000000000aa-000000000000000000000000000000bb"
+    let label = try RequestLabel(parsing: text, mutations: mutations, database: ServerFixture.database)
+    let request = CommitRequest(mutations: mutations, label: label)
+    var versions: [SnapshotVersion] = []
+    for caller in [Caller.named("a"), .named("b"), .nobody, .owner] {
+      let session = session(fixture, caller, seal)
+      let first = try await session.commit(request).version
+      #expect(try await session.commit(request).version == first)
+      versions.append(first)
+    }
+    #expect(Set(versions).count == versions.count)
+    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0).client }).count == 3)
+  }
+
+  @Test("a page token is its caller's", arguments: strangers.indices)
+  func pageTokens(stranger: Int) throws {
+    let (fixture, seal) = (try StorageFixture(), CallerSeal())
+    let own = session(fixture, .named("a"), seal)
+    let other = session(fixture, Self.strangers[stranger], seal)
+    let token = PageToken(lastID: "secret", kind: .documents, of: "c")
+    let text = own.text(of: token)
+    #expect(try own.pageToken(text, kind: .documents, of: "c")?.lastID == "secret")
+    // What the owner reads of a user's token is no id of anything.
+    let read = try? other.pageToken(text, kind: .documents, of: "c")
+    #expect(read?.lastID != "secret")
+    // One that a caller has made up.
+    let invented = Data(token.bytes).base64EncodedString()
+    #expect(throws: StatusError.self) { try own.pageToken(invented, kind: .documents, of: "c") }
+    #expect(try own.pageToken("", kind: .documents, of: "c") == nil)
+  }
+
+  @Test("what is sealed for one purpose or caller opens for no other, and not when it was changed")
+  func seals() {
+    let seal = CallerSeal()
+    // The texts of two users must not run into each other.
+    let a = Caller.user(Caller.User(issuer: "x", id: "1 y", claims: [:]))
+    let b = Caller.user(Caller.User(issuer: "x 1", id: "y", claims: [:]))
+    let sealed = seal.seal([1, 2, 3], .transaction, for: a)
+    #expect(seal.open(sealed, .transaction, for: a) == [1, 2, 3])
+    #expect(seal.open(sealed, .transaction, for: b) == nil)
+    #expect(seal.open(sealed, .page, for: a) == nil)
+    #expect(CallerSeal().open(sealed, .transaction, for: a) == nil)
+    for index in sealed.indices {
+      var changed = sealed
+      changed[index] ^= 1
+      #expect(seal.open(changed, .transaction, for: a) == nil)
+    }
+    #expect(seal.open([], .transaction, for: a) == nil)
+  }
+}
