@@ -38,7 +38,6 @@ enum Conversions {
     case .mathCeil: return .float(number.rounded(.up))
     case .mathFloor: return .float(number.rounded(.down))
     case .mathRound:
-      if case .int = arguments[0] { return arguments[0] }
       // Halves are rounded up, and a half is not added to a number that has no fraction any more.
       let floor = number.rounded(.down)
       return .int(saturated(number - floor >= 0.5 ? floor + 1 : floor))

@@ -72,7 +72,7 @@ struct Methods {
     _ method: Method, _ text: String, _ pattern: RegularExpression, _ arguments: [String]
   ) throws(RuleFailure) -> RuleValue {
     let rewrite =
-      method == .replace ? try Replacement.rewrite(from: arguments[1], groupCount: pattern.groupCount) : ""
+      method == .replace ? try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames) : ""
     let steps = limits.patternSteps.addingOrMax(4 * text.utf8.count)
     do throws(RegularExpressionUseError) {
       switch method {
@@ -87,13 +87,14 @@ struct Methods {
     }
   }
 
-  /// The parts between the matches, as Java has them: without empty parts at the end.
+  /// The parts between the matches, as Java has them: an empty match at the start is a separator, and empty parts at the end are left out.
   private static func split(
     _ text: String, by pattern: RegularExpression, stepLimit: Int
   ) throws(RegularExpressionUseError) -> [String] {
-    guard !text.isEmpty else { return [""] }
     var parts = try pattern.split(text, stepLimit: stepLimit)
     while let last = parts.last, last.isEmpty { parts.removeLast() }
+    let first = try pattern.firstMatch(in: text, stepLimit: stepLimit)
+    if parts.isEmpty || first?.range == 0..<0 { parts.insert("", at: 0) }
     return parts
   }
 

@@ -170,14 +170,11 @@ enum Operators {
     }
   }
 
-  /// A part of a list, or of a string by its UTF-16. As in production, no bound is at the end of the whole except for the upper one.
+  /// A part of a list, or of a string by its UTF-16. As in production, the lower bound and the one before the upper bound have to exist.
   static func slice(_ base: RuleValue, from: RuleValue, to: RuleValue) throws(RuleFailure) -> RuleValue {
     switch base {
     case .list(let list):
-      let range = try range(from, to, count: list.items.count, base)
-      // A list differs from a string in this: its last index is checked.
-      guard !range.isEmpty else { throw .outOfBounds(Int64(range.lowerBound) - 1, count: list.items.count) }
-      return .list(Array(list.items[range]))
+      return .list(Array(list.items[try range(from, to, count: list.items.count, base)]))
     case .string(let text):
       let units = Array(text.utf16)
       return .string(String(decoding: units[try range(from, to, count: units.count, base)], as: UTF16.self))
@@ -199,7 +196,7 @@ enum Operators {
     let end = try bound(to, Int64(count))
     guard start <= end else { throw .badRange(from: start, to: end) }
     guard start >= 0, start < count else { throw .outOfBounds(start, count: count) }
-    guard end <= count else { throw .outOfBounds(end - 1, count: count) }
+    guard end > 0, end <= count else { throw .outOfBounds(end - 1, count: count) }
     return Int(start)..<Int(end)
   }
 }

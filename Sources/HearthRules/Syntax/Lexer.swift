@@ -77,7 +77,7 @@ struct Lexer {
 
   // MARK: - Paths
 
-  /// Reads the name of a segment, behind its slash: letters, digits and `-_.~:@+*%'`, or a name in parentheses.
+  /// Reads the name of a segment, behind its slash: letters, digits and `-_.~:@+*%&'`, or a name in parentheses.
   /// - Returns: The decoded name; nil if there is none.
   mutating func readSegmentName() -> String? {
     let start = offset
@@ -90,25 +90,7 @@ struct Lexer {
       while let byte = peek(), byte.isSegmentPart { offset += 1 }
     }
     guard offset > start else { return nil }
-    return Self.percentDecoded(bytes[start..<offset])
-  }
-
-  private static func percentDecoded(_ name: ArraySlice<UInt8>) -> String {
-    var decoded: [UInt8] = []
-    var index = name.startIndex
-    while index < name.endIndex {
-      let byte = name[index]
-      if byte == UInt8(ascii: "%"), index + 2 < name.endIndex, let high = name[index + 1].hexDigit,
-        let low = name[index + 2].hexDigit
-      {
-        decoded.append(high << 4 | low)
-        index += 3
-      } else {
-        decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-        index += 1
-      }
-    }
-    return String(decoding: decoded, as: UTF8.self)
+    return PercentEncoding.decoded(bytes[start..<offset])
   }
 
   // MARK: - Bytes
@@ -140,7 +122,6 @@ struct Lexer {
 }
 
 extension UInt8 {
-  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
   fileprivate var isBlank: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
   fileprivate var isQuote: Bool { self == UInt8(ascii: "'") || self == UInt8(ascii: "\"") }
   fileprivate var isLetter: Bool {
@@ -149,14 +130,5 @@ extension UInt8 {
   fileprivate var isNameStart: Bool { isLetter || self == UInt8(ascii: "_") }
   fileprivate var isNamePart: Bool { isNameStart || isDigit || self == UInt8(ascii: "$") }
   fileprivate var isSegmentPart: Bool { isLetter || isDigit || Self.segmentSigns.contains(self) }
-  private static let segmentSigns = Set("-_.~:@+*%'".utf8)
-
-  var hexDigit: UInt8? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
+  private static let segmentSigns = Set("-_.~:@+*%&'".utf8)
 }

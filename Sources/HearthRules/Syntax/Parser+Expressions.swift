@@ -100,6 +100,7 @@ extension Parser {
     case .sign(.colon):
       // `list[:2]`
       guard case .index(let base)? = open.pending.last else { throw unexpected("an expression") }
+      open.pending.removeLast()
       try advance()
       return try beginSlice(of: base, from: nil, &open)
     default: throw unexpected("an expression")

@@ -20,8 +20,10 @@ package struct RulePath: Sendable {
     guard !rest.isEmpty else { throw .invalid("the empty path") }
     var segments: [Segment] = []
     for part in rest.split(separator: "/", omittingEmptySubsequences: false) {
-      guard !part.isEmpty else { throw .invalid("path \(text.quotedBriefly): it has an empty segment") }
-      segments.append(Segment(part))
+      guard let segment = Segment(part) else {
+        throw .invalid("path \(text.quotedBriefly): \(String(part).quotedBriefly) is no segment")
+      }
+      segments.append(segment)
     }
     self.segments = segments
   }
@@ -87,16 +89,25 @@ package struct RulePath: Sendable {
 }
 
 extension RulePath.Segment {
-  fileprivate init(_ part: Substring) {
-    guard part.first == "{", part.last == "}" else {
-      self = .text(String(part))
+  fileprivate init?(_ part: Substring) {
+    guard part.utf8.contains(where: { $0 > 0x20 }) else { return nil }
+    guard part.first == "{" else {
+      guard let name = PercentEncoding.decoded(Array(part.utf8)[...]) else { return nil }
+      self = .text(name)
       return
     }
-    let name = part.dropFirst().dropLast()
-    if name.hasSuffix("=**") {
-      self = .recursive(String(name.dropLast(3)), value: nil)
-    } else {
-      self = .variable(String(name.hasSuffix("=*") ? name.dropLast(2) : name), value: nil)
-    }
+    guard part.last == "}" else { return nil }
+    var name = part.dropFirst().dropLast()
+    let isRecursive = name.hasSuffix("=**")
+    if isRecursive { name = name.dropLast(3) } else if name.hasSuffix("=*") { name = name.dropLast(2) }
+    guard let first = name.utf8.first, !first.isDigit, name.utf8.allSatisfy(\.isNamePart) else { return nil }
+    self = isRecursive ? .recursive(String(name), value: nil) : .variable(String(name), value: nil)
+  }
+}
+
+extension UInt8 {
+  fileprivate var isNamePart: Bool {
+    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+      || self == UInt8(ascii: "_") || self == UInt8(ascii: "$")
   }
 }

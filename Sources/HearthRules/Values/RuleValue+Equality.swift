@@ -25,7 +25,7 @@ extension RuleValue {
     case (.duration(let left), .duration(let right)): left == right
     case (.latlng(let left), .latlng(let right)): left == right
     case (.vector(let left), .vector(let right)): left == right
-    case (.path(let left), .path(let right)): left.text == right.text
+    case (.path(let left), .path(let right)): left.names == right.names
     case (.list(let left), .list(let right)):
       left.items.count == right.items.count
         && zip(left.items, right.items).allSatisfy { areSame($0, $1, numbersByValue: numbersByValue) }
@@ -35,7 +35,6 @@ extension RuleValue {
           right[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
         }
     case (.set(let left), .set(let right)): left.keys == right.keys
-    case (.mapDifference(let left), .mapDifference(let right)): left.statuses == right.statuses
     default: false
     }
   }
@@ -67,7 +66,7 @@ struct LooseKey: Hashable, Sendable {
     case .bytes(let bytes): hasher.combine(bytes)
     case .timestamp(let time): hasher.combine(time)
     case .duration(let duration): hasher.combine(duration)
-    case .path(let path): hasher.combine(path.text)
+    case .path(let path): hasher.combine(path.names)
     case .list(let list): for item in list.items { LooseKey(item).hash(into: &hasher) }
     case .map(let map): hasher.combine(map.fields.count)
     default: hasher.combine(value.typeName)
