@@ -171,18 +171,18 @@ struct Compiler {
     }
     var pattern: Int32 = -1
     if method.hasPattern, let first = arguments.first, case .literal(.string(let text)) = tree.nodes[first].kind {
-      pattern = self.pattern(text, first)
+      pattern = self.pattern(text, first, method)
     }
     emit(.method(method, pattern: pattern), node)
   }
 
-  /// Compiles a regular expression that stands in the rules.
-  private mutating func pattern(_ text: String, _ node: Int) -> Int32 {
+  /// Compiles a regular expression that stands in the rules. As in production, only `matches` is refused if it is none.
+  private mutating func pattern(_ text: String, _ node: Int, _ method: Method) -> Int32 {
     if let index = patternIndexes[text] { return index }
     do {
       program.patterns.append(try RegularExpression(text, programLimit: limits.patternProgram))
     } catch {
-      issues.add(.error, "\(error)", at: tree.nodes[node].range, in: title)
+      issues.add(method == .matches ? .error : .warning, "\(error)", at: tree.nodes[node].range, in: title)
       return -1
     }
     let index = Int32(clamping: program.patterns.count - 1)

@@ -249,7 +249,7 @@ extension Parser {
     guard let word, let type = TypeName(rawValue: word) else {
       throw unexpected("one of the types \(TypeName.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    let tested = try reduce(operand, &open, above: BinaryOperator.in.precedence)
+    let tested = try reduce(operand, &open, above: BinaryOperator.typeTestPrecedence)
     let range = tree.nodes[tested].range.through(token.range)
     try advance()
     return try add(.typeTest(tested, type), range)

@@ -116,16 +116,19 @@ enum BinaryOperator: String, Sendable {
   case divided = "/"
   case remainder = "%"
 
-  /// A larger number binds tighter. `is` has the one of `in`.
+  /// The precedence of `is`.
+  static let typeTestPrecedence = 4
+
+  /// A larger number binds tighter.
   var precedence: Int {
     switch self {
     case .or: 1
     case .and: 2
     case .in: 3
-    case .equal, .notEqual: 4
-    case .less, .lessOrEqual, .greater, .greaterOrEqual: 5
-    case .plus, .minus: 6
-    case .times, .divided, .remainder: 7
+    case .equal, .notEqual: 5
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: 6
+    case .plus, .minus: 7
+    case .times, .divided, .remainder: 8
     }
   }
 }
