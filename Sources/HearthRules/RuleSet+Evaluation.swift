@@ -22,7 +22,7 @@ extension RuleSet {
     lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) -> RuleDecision {
     var result = RuleDecision()
-    guard let disjuncts = query.disjuncts else { return result }
+    guard let disjuncts = query.disjuncts, !disjuncts.isEmpty else { return result }
     var unread: [LookedUpDocument] = []
     result.answer = .allowed
     for known in disjuncts {

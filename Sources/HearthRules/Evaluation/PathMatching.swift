@@ -14,7 +14,8 @@ extension Program.Permission {
     let recursive = pattern.firstIndex(of: .recursive)
     let suffixCount = recursive.map { pattern.count - $0 - 1 } ?? 0
     if let recursive {
-      // In version 1, a recursive wildcard does not match nothing.
+      // In version 1, a recursive wildcard matches at least one segment, and nothing is matched behind it.
+      guard version >= 2 || suffixCount == 0 else { return nil }
       guard names.count >= pattern.count - (version < 2 ? 0 : 1) else { return nil }
       if let gap = target.gap { guard recursive <= gap, suffixCount <= names.count - gap else { return nil } }
     } else {

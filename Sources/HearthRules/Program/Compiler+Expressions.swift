@@ -111,22 +111,26 @@ extension Compiler {
     }
   }
 
-  /// A bound that is left out is `null`, which counts for nothing.
+  /// A bound that is left out is `null`, which counts as if it stood there.
   private mutating func visitSlice(_ base: Int, _ from: Int?, _ to: Int?, _ node: Int, _ pending: inout [Work]) {
     pending.append(.emit(.slice, node, cost: 1))
     program.constants.append(.null)
     let null = Int32(clamping: program.constants.count - 1)
-    pending.append(to.map { .visit($0) } ?? .emit(.constant(null), node, cost: 0))
-    pending.append(from.map { .visit($0) } ?? .emit(.constant(null), node, cost: 0))
+    pending.append(to.map { .visit($0) } ?? .emit(.constant(null), node, cost: 1))
+    pending.append(from.map { .visit($0) } ?? .emit(.constant(null), node, cost: 1))
     pending.append(.visit(base))
   }
 
   private mutating func visitPath(_ parts: [SyntaxTree.PathPart], _ node: Int, _ pending: inout [Work]) {
     var template: [Program.PathPart] = []
     var expressions: [Int] = []
+    // As in production, variables of a path literal count for nothing.
+    var cost = 1
     for part in parts {
       switch part {
-      case .text(let text): template.append(.segment(.text(text)))
+      case .text(let text):
+        template.append(.segment(.text(text)))
+        cost += 1
       case .variable(let name): template.append(.segment(.variable(name, value: nil)))
       case .recursive(let name): template.append(.segment(.recursive(name, value: nil)))
       case .expression(let part):
@@ -135,8 +139,7 @@ extension Compiler {
       }
     }
     program.paths.append(template)
-    let cost = UInt16(clamping: 1 + parts.count - expressions.count)
-    pending.append(.emit(.path(Int32(clamping: program.paths.count - 1)), node, cost: cost))
+    pending.append(.emit(.path(Int32(clamping: program.paths.count - 1)), node, cost: UInt16(clamping: cost)))
     pending += expressions.reversed().map { .visit($0) }
   }
 }

@@ -62,7 +62,7 @@ struct DeclarationChecker {
     }
     if recursive.count > 1, ownRecursive {
       issues.add(.error, "a path has more than one recursive wildcard", at: block.range, in: title)
-    } else if tree.version < 2, let first = recursive.first, first != parts.count - 1, first >= parts.count - own.count - 1 {
+    } else if tree.version < 2, ownRecursive, recursive.first != parts.count - 1 {
       issues.add(
         .error, "in rules version 1, a recursive wildcard is the last segment of its path", at: block.range, in: title)
     }

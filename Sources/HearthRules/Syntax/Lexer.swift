@@ -127,8 +127,8 @@ extension UInt8 {
   fileprivate var isLetter: Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
   }
-  fileprivate var isNameStart: Bool { isLetter || self == UInt8(ascii: "_") }
-  fileprivate var isNamePart: Bool { isNameStart || isDigit || self == UInt8(ascii: "$") }
+  fileprivate var isNameStart: Bool { isLetter || self == UInt8(ascii: "_") || self == UInt8(ascii: "$") }
+  fileprivate var isNamePart: Bool { isNameStart || isDigit }
   fileprivate var isSegmentPart: Bool { isLetter || isDigit || Self.segmentSigns.contains(self) }
   private static let segmentSigns = Set("-_.~:@+*%&'".utf8)
 }

@@ -333,12 +333,10 @@ extension Parser {
       return try end(.map(entries), from: start)
     case .call, .method:
       open.items.append(operand)
-      if token.is(.comma) {
-        try advance()
+      if try continues(until: .closeParenthesis) {
         open.pending.append(last)
         return nil
       }
-      guard token.is(.closeParenthesis) else { throw unexpected("')'") }
       return try endCall(last, &open)
     case .index(let base):
       if token.is(.colon) {
@@ -361,7 +359,7 @@ extension Parser {
     }
   }
 
-  /// Reads `,` between members of a list or map, which may also stand behind the last one.
+  /// Reads `,` between members or arguments, which may also stand behind the last one.
   private mutating func continues(until sign: Token.Sign) throws(SyntaxError) -> Bool {
     if token.is(.comma) {
       try advance()

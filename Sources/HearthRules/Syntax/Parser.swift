@@ -28,7 +28,7 @@ struct Parser {
       }
       try readBlockContents()
     }
-    guard tree.blocks.count > 1 else { throw unexpected("'service'") }
+    guard tree.blocks[0].count > 0 else { throw unexpected("'service'") }
   }
 
   private mutating func readVersion() throws(SyntaxError) {
@@ -51,8 +51,8 @@ struct Parser {
   private mutating func readBlockContents() throws(SyntaxError) {
     while openBlocks.count > 1, let block = openBlocks.last {
       if token.is(.closeBrace) {
-        guard tree.blocks[block].count > 0 || openBlocks.count == 2 else {
-          throw SyntaxError("a match needs a declaration in it", token.range)
+        guard tree.blocks[block].count > 0 else {
+          throw SyntaxError("a service or match needs a declaration in it", token.range)
         }
         openBlocks.removeLast()
         try advance()
