@@ -9,7 +9,7 @@ extension RuleSet {
   ) -> RuleDecision {
     let machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
     var evaluation = Evaluation(program, source, machine: machine)
-    evaluation.run(Program.Permission.Target(names: request.path.names))
+    evaluation.run(Program.Permission.Target(names: request.path))
     return evaluation.decision
   }
 

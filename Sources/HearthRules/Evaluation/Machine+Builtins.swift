@@ -45,7 +45,7 @@ extension Machine {
     let names = path.names
     // `databases/D/documents/`, and pairs of a collection and a document.
     guard names.count >= 5, names.count % 2 == 1, names[0] == "databases", names[2] == "documents",
-      names[1] == request.path.names.dropFirst().first, !names.contains("")
+      names[1] == request.path.dropFirst().first, !names.contains("")
     else { throw .badDocumentPath(path.text) }
     let document = LookedUpDocument(
       path: names, isAfterwards: builtin == .getAfter || builtin == .existsAfter)

@@ -1,8 +1,8 @@
 /// A request as rules see it.
 package struct RuleRequest: Sendable {
   package let method: RuleMethod
-  /// The path of the document from `databases` on, or of the collection that a query is about.
-  package let path: RulePath
+  /// The names of the path of the document, from `databases` on, or of the collection that a query is about.
+  package let path: [String]
   /// The variable `request`.
   let request: RuleValue
   /// The variable `resource`.
@@ -20,8 +20,8 @@ package struct RuleRequest: Sendable {
     changed: RuleMap? = nil, inTransaction: Bool = false
   ) {
     self.method = method
-    self.path = RulePath(path)
-    var fields = Self.fields(method, self.path, auth, time)
+    self.path = path
+    var fields = Self.fields(method, path, auth, time)
     switch method {
     case .create, .update: fields["resource"] = changed.map { .document($0, at: path) } ?? .null
     case .delete: fields["resource"] = .null
@@ -35,7 +35,7 @@ package struct RuleRequest: Sendable {
   /// One disjunct of a query.
   init(_ query: RuleQuery, known: PartialMap, auth: RuleValue, time: RuleTimestamp) {
     method = .list
-    path = RulePath(query.parent + [query.collection])
+    path = query.parent + [query.collection]
     var fields = Self.fields(.list, path, auth, time)
     fields["query"] = query.value
     request = .map(fields)
@@ -43,9 +43,9 @@ package struct RuleRequest: Sendable {
   }
 
   private static func fields(
-    _ method: RuleMethod, _ path: RulePath, _ auth: RuleValue, _ time: RuleTimestamp
+    _ method: RuleMethod, _ path: [String], _ auth: RuleValue, _ time: RuleTimestamp
   ) -> [String: RuleValue] {
-    ["method": .string(method.rawValue), "path": .path(path), "auth": auth, "time": .timestamp(time)]
+    ["method": .string(method.rawValue), "path": .path(RulePath(path)), "auth": auth, "time": .timestamp(time)]
   }
 }
 
