@@ -78,9 +78,18 @@ extension RegularExpression {
     try limited(text, stepLimit) { text, work throws(StepLimitExceeded) in try matcher.contains(text, work: &work) }
   }
 
-  private func limited(
-    _ text: String, _ stepLimit: Int, _ body: (UTF8Text, inout Matcher.Work) throws(StepLimitExceeded) -> Bool
-  ) throws(RegularExpressionUseError) -> Bool {
+  /// The leftmost match, with ranges of bytes of the text's UTF-8.
+  ///
+  /// - Parameter stepLimit: As for ``matches(_:stepLimit:)``.
+  package func firstMatch(in text: String, stepLimit: Int) throws(RegularExpressionUseError) -> Match? {
+    try limited(text, stepLimit) { text, work throws(StepLimitExceeded) in
+      try matcher.firstMatch(in: text, from: 0, withGroups: true, work: &work).map { Match(ranges: $0) }
+    }
+  }
+
+  private func limited<Result>(
+    _ text: String, _ stepLimit: Int, _ body: (UTF8Text, inout Matcher.Work) throws(StepLimitExceeded) -> Result
+  ) throws(RegularExpressionUseError) -> Result {
     var work = Matcher.Work(stepLimit: stepLimit)
     do {
       return try text.withText { text throws(StepLimitExceeded) in try body(text, &work) }

@@ -1,0 +1,152 @@
+extension Methods {
+  // MARK: - Lists
+
+  func callList(_ method: Method, _ list: RuleList, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+    let items = list.items
+    switch method {
+    case .size: return .int(Int64(items.count))
+    case .toSet: return .set(ValueSet(items))
+    case .join:
+      guard case .string(let separator) = arguments[0] else { throw Self.unsupported(method, "list", arguments) }
+      return .string(try joined(items, separator))
+    case .concat, .hasAll, .hasAny, .hasOnly, .removeAll:
+      guard case .list(let other) = arguments[0] else { throw Self.unsupported(method, "list", arguments) }
+      return Self.combine(method, items, other.items)
+    default: return nil
+    }
+  }
+
+  private static func combine(_ method: Method, _ items: [RuleValue], _ others: [RuleValue]) -> RuleValue? {
+    switch method {
+    case .concat: return .list(items + others)
+    case .hasAll:
+      let keys = Set(items.map(StrictKey.init))
+      return .bool(others.allSatisfy { keys.contains(StrictKey($0)) })
+    default:
+      let keys = Set(others.map(StrictKey.init))
+      return switch method {
+      case .hasAny: .bool(items.contains { keys.contains(StrictKey($0)) })
+      case .hasOnly: .bool(items.allSatisfy { keys.contains(StrictKey($0)) })
+      case .removeAll: .list(items.filter { !keys.contains(StrictKey($0)) })
+      default: nil
+      }
+    }
+  }
+
+  private func joined(_ items: [RuleValue], _ separator: String) throws(RuleFailure) -> String {
+    var text = ""
+    for (index, item) in items.enumerated() {
+      if index > 0 { text += separator }
+      text += try item.converted()
+      guard text.utf8.count <= limits.valueWeight else { throw .valueTooLarge(limit: limits.valueWeight) }
+    }
+    return text
+  }
+
+  // MARK: - Sets
+
+  static func callSet(_ method: Method, _ set: ValueSet, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+    switch method {
+    case .size: return .int(Int64(set.items.count))
+    case .difference, .intersection, .union:
+      guard case .set(let other) = arguments[0] else { throw unsupported(method, "set", arguments) }
+      return switch method {
+      case .difference: .set(ValueSet(set.items.filter { !other.contains($0) }))
+      case .intersection: .set(ValueSet(set.items.filter(other.contains)))
+      default: .set(ValueSet(set.items + other.items))
+      }
+    case .hasAll, .hasAny, .hasOnly:
+      let other: ValueSet
+      switch arguments[0] {
+      case .set(let set): other = set
+      case .list(let list): other = ValueSet(list.items)
+      default: throw unsupported(method, "set", arguments)
+      }
+      return switch method {
+      case .hasAll: .bool(other.items.allSatisfy(set.contains))
+      case .hasAny: .bool(other.items.contains(where: set.contains))
+      default: .bool(set.items.allSatisfy(other.contains))
+      }
+    default: return nil
+    }
+  }
+
+  // MARK: - Maps
+
+  static func callMap(_ method: Method, _ map: RuleMap, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+    switch method {
+    case .size: return .int(Int64(map.fields.count))
+    case .keys: return .list(map.sortedKeys.map { .string($0) })
+    case .values: return .list(map.sortedKeys.compactMap { map[$0] })
+    case .get: return try get(.map(map), arguments)
+    case .diff:
+      switch arguments[0] {
+      case .map(let other): return .mapDifference(MapDifference(from: other, to: map))
+      case .partialMap(let other): throw .undecided(other.name)
+      default: throw unsupported(method, "map", arguments)
+      }
+    default: return nil
+    }
+  }
+
+  /// `map.get(key, default)`, or with a list of keys for maps within maps.
+  private static func get(_ map: RuleValue, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue {
+    let keys: [RuleValue]
+    switch arguments[0] {
+    case .string: keys = [arguments[0]]
+    case .list(let list): keys = list.items
+    default: throw unsupported(.get, "map", arguments)
+    }
+    var value = map
+    for key in keys {
+      guard case .string(let key) = key else { throw .wrongType(key.typeName, expected: "string") }
+      switch value {
+      case .map(let map):
+        guard let member = map[key] else { return arguments[1] }
+        value = member
+      case .partialMap(let map): value = try map.value(of: key)
+      case .constraint(let constraint): throw .undecided(constraint.field)
+      default: return arguments[1]
+      }
+    }
+    return value
+  }
+
+  static func callMapDifference(_ method: Method, _ difference: MapDifference) -> RuleValue? {
+    switch method {
+    case .addedKeys: .set(difference.keys([.added]))
+    case .removedKeys: .set(difference.keys([.removed]))
+    case .changedKeys: .set(difference.keys([.changed]))
+    case .affectedKeys: .set(difference.keys([.added, .removed, .changed]))
+    case .unchangedKeys: .set(difference.keys([.unchanged]))
+    default: nil
+    }
+  }
+
+  // MARK: - Documents of queries
+
+  static func callPartialMap(
+    _ method: Method, _ map: PartialMap, _ arguments: [RuleValue]
+  ) throws(RuleFailure) -> RuleValue? {
+    switch method {
+    case .get: try get(.partialMap(map), arguments)
+    case .keys: map.keys
+    case .size, .values, .diff: throw .undecided("\(map.name).\(method.rawValue)()")
+    default: nil
+    }
+  }
+
+  static func callConstraint(
+    _ method: Method, _ constraint: FieldConstraint, _ arguments: [RuleValue]
+  ) throws(RuleFailure) -> RuleValue {
+    switch (method, arguments.first) {
+    case (.hasAny, .list(let list)):
+      for item in list.items where (try? constraint.has(member: item)) == true { return .bool(true) }
+    case (.hasAll, .list(let list)):
+      for item in list.items { _ = try constraint.has(member: item) }
+      return .bool(true)
+    default: break
+    }
+    throw .undecided(constraint.field)
+  }
+}

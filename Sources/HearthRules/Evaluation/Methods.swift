@@ -1,0 +1,171 @@
+internal import HearthRE2
+
+/// The methods of values.
+struct Methods {
+  let limits: RuleLimits
+
+  /// - Parameters:
+  ///   - values: The value whose method is called, and the arguments, as many as the method takes.
+  ///   - pattern: The first argument as a regular expression, if it stands in the rules.
+  func call(
+    _ method: Method, on values: [RuleValue], _ pattern: RegularExpression?
+  ) throws(RuleFailure) -> RuleValue {
+    let arguments = Array(values.dropFirst())
+    let result: RuleValue? =
+      switch values[0] {
+      case .string(let text): try callString(method, text, arguments, pattern)
+      case .bytes(let bytes): Self.callBytes(method, bytes)
+      case .list(let list): try callList(method, list, arguments)
+      case .set(let set): try Self.callSet(method, set, arguments)
+      case .map(let map): try Self.callMap(method, map, arguments)
+      case .partialMap(let map): try Self.callPartialMap(method, map, arguments)
+      case .mapDifference(let difference): Self.callMapDifference(method, difference)
+      case .path(let path): try Self.callPath(method, path, arguments)
+      case .timestamp(let time): Self.callTimestamp(method, time)
+      case .duration(let duration): Self.callDuration(method, duration)
+      case .latlng(let place): try Self.callLatLng(method, place, arguments)
+      case .constraint(let constraint): try Self.callConstraint(method, constraint, arguments)
+      case .null: throw .noValue("a value with the function \(method.rawValue.quotedBriefly)")
+      case .bool, .int, .float, .vector: nil
+      }
+    guard let result else { throw .unknownFunction(method.rawValue) }
+    return result
+  }
+
+  static func unsupported(_ method: Method, _ type: String, _ arguments: [RuleValue]) -> RuleFailure {
+    .unsupported("\(type).\(method.rawValue)()", types: arguments.map(\.typeName))
+  }
+
+  // MARK: - Strings and bytes
+
+  private func callString(
+    _ method: Method, _ text: String, _ arguments: [RuleValue], _ pattern: RegularExpression?
+  ) throws(RuleFailure) -> RuleValue? {
+    switch method {
+    case .size: return .int(Int64(text.utf16.count))
+    case .lower: return .string(text.mappingASCII { $0 >= 65 && $0 <= 90 ? $0 + 32 : $0 })
+    case .upper: return .string(text.mappingASCII { $0 >= 97 && $0 <= 122 ? $0 - 32 : $0 })
+    case .trim: return .string(text.trimmed)
+    case .toUtf8: return .bytes(Array(text.utf8))
+    case .matches, .replace, .split:
+      let texts = arguments.compactMap { argument in
+        if case .string(let text) = argument { text } else { nil }
+      }
+      guard texts.count == arguments.count, let first = texts.first else {
+        throw Self.unsupported(method, "string", arguments)
+      }
+      if let pattern { return try applyPattern(method, text, pattern, texts) }
+      return try applyPattern(method, text, try compiled(first), texts)
+    default: return nil
+    }
+  }
+
+  private func compiled(_ pattern: String) throws(RuleFailure) -> RegularExpression {
+    do {
+      return try RegularExpression(pattern, programLimit: limits.patternProgram)
+    } catch {
+      throw .badPattern(error.description)
+    }
+  }
+
+  private func applyPattern(
+    _ method: Method, _ text: String, _ pattern: RegularExpression, _ arguments: [String]
+  ) throws(RuleFailure) -> RuleValue {
+    let rewrite =
+      method == .replace ? try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames) : ""
+    let steps = limits.patternSteps.addingOrMax(4 * text.utf8.count)
+    do throws(RegularExpressionUseError) {
+      switch method {
+      case .matches: return .bool(try pattern.matches(text, stepLimit: steps))
+      case .replace:
+        return .string(
+          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.valueWeight, stepLimit: steps))
+      default: return .list(try Self.split(text, by: pattern, stepLimit: steps).map { .string($0) })
+      }
+    } catch {
+      throw .badPattern(error.description)
+    }
+  }
+
+  /// The parts between the matches, as Java has them: an empty match at the start is a separator, and empty parts at the end are left out.
+  private static func split(
+    _ text: String, by pattern: RegularExpression, stepLimit: Int
+  ) throws(RegularExpressionUseError) -> [String] {
+    var parts = try pattern.split(text, stepLimit: stepLimit)
+    while let last = parts.last, last.isEmpty { parts.removeLast() }
+    let first = try pattern.firstMatch(in: text, stepLimit: stepLimit)
+    if parts.isEmpty || first?.range == 0..<0 { parts.insert("", at: 0) }
+    return parts
+  }
+
+  private static func callBytes(_ method: Method, _ bytes: [UInt8]) -> RuleValue? {
+    switch method {
+    case .size: .int(Int64(bytes.count))
+    case .toBase64: .string(BytesText.base64(bytes))
+    case .toHexString: .string(BytesText.hexadecimal(bytes))
+    default: nil
+    }
+  }
+
+  // MARK: - Paths and places
+
+  private static func callPath(_ method: Method, _ path: RulePath, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+    guard method == .bind else { return nil }
+    guard case .map(let values) = arguments[0] else { throw unsupported(method, "path", arguments) }
+    return .path(try path.binding(values))
+  }
+
+  private static func callLatLng(
+    _ method: Method, _ place: RuleLatLng, _ arguments: [RuleValue]
+  ) throws(RuleFailure) -> RuleValue? {
+    switch method {
+    case .latitude: return .float(place.latitude)
+    case .longitude: return .float(place.longitude)
+    case .distance:
+      guard case .latlng(let other) = arguments[0] else { throw unsupported(method, "latlng", arguments) }
+      return .float(Places.distance(place, other))
+    default: return nil
+    }
+  }
+
+  // MARK: - Times
+
+  private static func callTimestamp(_ method: Method, _ time: RuleTimestamp) -> RuleValue? {
+    switch method {
+    case .date: .timestamp(time.startOfDay)
+    case .year: .int(time.date.year)
+    case .month: .int(time.date.month)
+    case .day: .int(time.date.day)
+    case .dayOfWeek: .int(time.dayOfWeek)
+    case .dayOfYear: .int(time.dayOfYear)
+    case .hours: .int(time.secondOfDay / 3600)
+    case .minutes: .int(time.secondOfDay / 60 % 60)
+    case .seconds: .int(time.secondOfDay % 60)
+    case .nanos: .int(time.nanoseconds)
+    case .time: (try? RuleDuration(seconds: time.secondOfDay, nanoseconds: time.nanoseconds)).map { .duration($0) }
+    case .toMillis: .int(time.seconds * 1000 + time.nanoseconds / 1_000_000)
+    default: nil
+    }
+  }
+
+  private static func callDuration(_ method: Method, _ duration: RuleDuration) -> RuleValue? {
+    switch method {
+    case .seconds: .int(duration.seconds)
+    case .nanos: .int(duration.nanoseconds)
+    default: nil
+    }
+  }
+}
+
+extension String {
+  /// ASCII letters alone have another case, as in production.
+  fileprivate func mappingASCII(_ transform: (UInt8) -> UInt8) -> String {
+    String(decoding: utf8.map(transform), as: UTF8.self)
+  }
+
+  /// The text without the characters up to U+0020 at both ends.
+  fileprivate var trimmed: String {
+    guard let first = utf8.firstIndex(where: { $0 > 0x20 }), let last = utf8.lastIndex(where: { $0 > 0x20 }) else { return "" }
+    return String(self[first...last])
+  }
+}

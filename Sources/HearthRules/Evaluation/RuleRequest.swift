@@ -1,0 +1,73 @@
+/// A request as rules see it.
+package struct RuleRequest: Sendable {
+  package let method: RuleMethod
+  /// The names of the path of the document, from `databases` on, or of the collection that a query is about.
+  package let path: [String]
+  /// The variable `request`.
+  let request: RuleValue
+  /// The variable `resource`.
+  let resource: RuleValue
+
+  /// A request for one document.
+  ///
+  /// - Parameters:
+  ///   - path: The document, such as `databases/(default)/documents/users/alice`.
+  ///   - auth: The map with `uid` and `token`, or `null`.
+  ///   - document: The fields of the document as it is stored; nil if there is none.
+  ///   - changed: For `create` and `update`, the fields that the document will have.
+  package init(
+    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, document: RuleMap?,
+    changed: RuleMap? = nil, inTransaction: Bool = false
+  ) {
+    self.method = method
+    self.path = path
+    var fields = Self.fields(method, path, auth, time)
+    switch method {
+    case .create, .update: fields["resource"] = changed.map { .document($0, at: path) } ?? .null
+    case .delete: fields["resource"] = .null
+    case .get, .list: break
+    }
+    fields["inTransaction"] = .bool(inTransaction)
+    request = .map(fields)
+    resource = document.map { .document($0, at: path) } ?? .null
+  }
+
+  /// One disjunct of a query.
+  init(_ query: RuleQuery, known: PartialMap, auth: RuleValue, time: RuleTimestamp) {
+    method = .list
+    path = query.parent + [query.collection]
+    var fields = Self.fields(.list, path, auth, time)
+    fields["query"] = query.value
+    request = .map(fields)
+    resource = .partialMap(PartialMap(name: "resource", known: ["data": .partialMap(known)]))
+  }
+
+  private static func fields(
+    _ method: RuleMethod, _ path: [String], _ auth: RuleValue, _ time: RuleTimestamp
+  ) -> [String: RuleValue] {
+    ["method": .string(method.rawValue), "path": .path(RulePath(path)), "auth": auth, "time": .timestamp(time)]
+  }
+}
+
+extension RuleValue {
+  /// A document as rules see it: `data`, `id` and `__name__`.
+  static func document(_ fields: RuleMap, at path: [String]) -> RuleValue {
+    .map(["data": .map(fields), "id": .string(path.last ?? ""), "__name__": .path(RulePath(path))])
+  }
+}
+
+/// The answer to a look-up of a document.
+package enum DocumentLookup: Sendable {
+  case found(RuleMap)
+  case missing
+  /// The caller has not read the document yet. The decision names it, and the evaluation can be repeated.
+  case notRead
+}
+
+/// A document that `get`, `exists` and the like name.
+package struct LookedUpDocument: Hashable, Sendable {
+  /// The names of its path, from `databases` on.
+  package let path: [String]
+  /// True for `getAfter` and `existsAfter`: the state after the request.
+  package let isAfterwards: Bool
+}

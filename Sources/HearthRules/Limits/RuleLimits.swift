@@ -1,0 +1,38 @@
+/// The limits of rules and of their evaluation. Those of production are the defaults; the last group has none there that is documented.
+package struct RuleLimits: Sendable, Hashable {
+  // MARK: A source
+
+  package var sourceBytes = 256 << 10
+  package var compiledBytes = 250_000
+  package var matchDepth = 10
+  /// Variables of a match with all matches around it.
+  package var pathVariables = 20
+  /// Segments of a match with all matches around it.
+  package var pathSegments = 100
+  package var functionArguments = 7
+  package var letBindings = 10
+  package var callDepth = 20
+  /// Operators, calls and parentheses within each other.
+  package var expressionDepth = 99
+
+  // MARK: A request
+
+  package var expressions = 1000
+  /// Different documents that `get`, `exists` and the like look up: 10 for one document and for queries, 20 for several documents.
+  package var documents = 10
+
+  // MARK: Resources of the process
+
+  /// Bytes and members of a value that rules build.
+  package var valueWeight = 4 << 20
+  /// Bytes and members that operators and functions read in one evaluation.
+  package var work = 64 << 20
+  /// Steps of a regular expression; four more for each byte of its text.
+  package var patternSteps = 200_000
+  /// Instructions of a regular expression.
+  package var patternProgram = 10_000
+  /// Issues that a report lists.
+  package var issues = 100
+
+  package init() {}
+}

@@ -1,0 +1,210 @@
+internal import HearthRE2
+
+/// Makes a `Program` from a syntax tree: resolves names, and emits steps.
+struct Compiler {
+  /// The one service that is compiled.
+  static let service = "cloud.firestore"
+
+  let tree: SyntaxTree
+  let limits: RuleLimits
+  var issues: IssueList
+  var program = Program()
+  private var graph: CallGraph
+  var nameIndexes: [String: Int32] = [:]
+  var patternIndexes: [String: Int32] = [:]
+  /// The function that is being compiled; nil in a condition.
+  private var function: Int?
+  /// The block whose names are visible.
+  private var block = 0
+  /// Parameters and bindings, by their place in the frame.
+  private var locals: [String: Int32] = [:]
+  /// What messages call the present place.
+  private(set) var title: String?
+
+  init(_ tree: SyntaxTree, limits: RuleLimits, issues: IssueList) {
+    self.tree = tree
+    self.limits = limits
+    self.issues = issues
+    graph = CallGraph(functionCount: tree.functions.count)
+  }
+
+  mutating func compile() {
+    program.version = tree.version
+    program.ranges = tree.nodes.map(\.range)
+    program.functions = tree.functions.map {
+      Program.Function(name: $0.name.text, parameterCount: $0.parameters.count, start: 0)
+    }
+    for index in tree.functions.indices { compileFunction(index) }
+    for permission in tree.permissions { compile(permission) }
+    checkCalls()
+    if program.byteCount > limits.compiledBytes {
+      issues.add(
+        .error, "the compiled rules have more than \(limits.compiledBytes) bytes", at: SourceRange(0, 0), in: nil)
+    }
+  }
+
+  private mutating func compileFunction(_ index: Int) {
+    let declaration = tree.functions[index]
+    function = index
+    block = declaration.block
+    title = "function \(declaration.name.text)"
+    locals = [:]
+    program.functions[index].start = Int32(clamping: program.steps.count)
+    for (place, parameter) in declaration.parameters.enumerated() { locals[parameter.text] = Int32(clamping: place) }
+    for (place, binding) in declaration.bindings.enumerated() {
+      emit(.bound, binding.value)
+      compileExpression(binding.value)
+      locals[binding.name.text] = Int32(clamping: declaration.parameters.count + place)
+    }
+    compileExpression(declaration.result)
+    emit(.exit, declaration.result, cost: 0)
+  }
+
+  private mutating func compile(_ permission: SyntaxTree.Permission) {
+    let chain = tree.chain(from: permission.block)
+    guard chain.count > 1, case .service(Self.service) = tree.blocks[chain[1]].kind else { return }
+    function = nil
+    block = permission.block
+    locals = [:]
+    title = tree.title(of: permission.block, in: issues.source)
+    let start = permission.condition.map { condition in
+      let start = Int32(clamping: program.steps.count)
+      compileExpression(condition)
+      emit(.stop, condition, cost: 0)
+      return start
+    }
+    let methods = permission.methods.reduce(into: Set<RuleMethod>()) { $0.formUnion(RuleMethod.named($1.text) ?? []) }
+    program.permissions.append(
+      Program.Permission(
+        pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, methods: methods,
+        start: start, range: permission.range, title: title ?? ""))
+  }
+
+  private mutating func checkCalls() {
+    switch graph.firstDefect(deepest: limits.callDepth) {
+    case .cycle(let functions):
+      let names = (functions + functions.prefix(1)).map { tree.functions[$0].name.text }
+      issues.add(
+        .error, "functions call each other in a cycle: \(names.joined(separator: " -> ").quotedBriefly)",
+        at: tree.functions[functions[0]].name.range, in: nil)
+    case .tooDeep(let function):
+      issues.add(
+        .error, "calls of functions are nested more than \(limits.callDepth) levels",
+        at: tree.functions[function].name.range, in: nil)
+    case nil: break
+    }
+  }
+
+  // MARK: - Steps
+
+  mutating func emit(_ instruction: Program.Instruction, _ node: Int, cost: UInt16 = 1) {
+    program.steps.append(Program.Step(instruction: instruction, node: Int32(clamping: node), cost: cost))
+  }
+
+  mutating func emitFailure(_ failure: RuleFailure, _ node: Int, cost: UInt16 = 1) {
+    program.failures.append(failure)
+    emit(.fail(Int32(clamping: program.failures.count - 1)), node, cost: cost)
+  }
+
+  mutating func warn(_ message: String, _ node: Int) {
+    issues.add(.warning, message, at: tree.nodes[node].range, in: title)
+  }
+
+  // MARK: - Names
+
+  /// Emits the value of a variable: a local one, one of a match, `request` or `resource`.
+  mutating func emitVariable(_ name: String, _ node: Int) {
+    if let place = locals[name] { return emit(.local(place), node) }
+    var captures: [String] = []
+    for block in tree.chain(from: block) { captures += tree.blocks[block].variables.map(\.text) }
+    // The innermost match wins.
+    if let place = captures.lastIndex(of: name) { return emit(.capture(Int32(clamping: place)), node) }
+    switch name {
+    case "request": emit(.request, node)
+    case "resource": emit(.resource, node)
+    default:
+      if Builtin.namespaces.contains(name) {
+        issues.add(.error, "\(name.quotedBriefly) is no variable", at: tree.nodes[node].range, in: title)
+      } else {
+        warn("there is no variable \(name.quotedBriefly)", node)
+      }
+      emitFailure(.noValue(name.quotedBriefly), node)
+    }
+  }
+
+  /// True if a name stands for functions such as `math.abs`, and not for a variable.
+  func isNamespace(_ node: Int) -> Bool {
+    guard case .variable(let name) = tree.nodes[node].kind else { return false }
+    return Builtin.namespaces.contains(name)
+  }
+
+  /// Emits a call, with its arguments on the stack. A function of the rules hides one of the language.
+  mutating func emitCall(_ name: String, count: Int, _ node: Int) {
+    for block in tree.chain(from: block).reversed() {
+      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else { continue }
+      guard tree.functions[callee].parameters.count == count else {
+        warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
+        emit(.list(Int32(clamping: count)), node, cost: 0)
+        return emitFailure(.wrongArgumentCount(name, count: count), node)
+      }
+      if let function { graph.add(from: function, to: callee) }
+      return emit(.call(function: Int32(clamping: callee)), node)
+    }
+    guard let builtin = Builtin(rawValue: name) else {
+      warn("there is no function \(name.quotedBriefly)", node)
+      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: count)), node)
+    }
+    if !builtin.takes(count) {
+      warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
+    }
+    emit(.builtin(builtin, count: UInt8(clamping: count)), node)
+  }
+
+  mutating func emitMethod(_ name: String, _ arguments: [Int], _ node: Int) {
+    guard let method = Method(rawValue: name) else {
+      warn("there is no function \(name.quotedBriefly)", node)
+      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+    }
+    guard method.argumentCount == arguments.count else {
+      warn("function \(name.quotedBriefly) does not take \(arguments.count) arguments", node)
+      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+    }
+    var pattern: Int32 = -1
+    if method.hasPattern, let first = arguments.first, case .literal(.string(let text)) = tree.nodes[first].kind {
+      pattern = self.pattern(text, first, method)
+    }
+    emit(.method(method, pattern: pattern), node)
+  }
+
+  /// Compiles a regular expression that stands in the rules. As in production, only `matches` is refused if it is none.
+  private mutating func pattern(_ text: String, _ node: Int, _ method: Method) -> Int32 {
+    if let index = patternIndexes[text] { return index }
+    do {
+      program.patterns.append(try RegularExpression(text, programLimit: limits.patternProgram))
+    } catch {
+      issues.add(method == .matches ? .error : .warning, "\(error)", at: tree.nodes[node].range, in: title)
+      return -1
+    }
+    let index = Int32(clamping: program.patterns.count - 1)
+    patternIndexes[text] = index
+    return index
+  }
+
+  mutating func index(of name: String) -> Int32 {
+    if let index = nameIndexes[name] { return index }
+    program.names.append(name)
+    let index = Int32(clamping: program.names.count - 1)
+    nameIndexes[name] = index
+    return index
+  }
+}
+
+extension Program.PatternPart {
+  fileprivate init(_ part: SyntaxTree.PathPart) {
+    switch part {
+    case .text(let text): self = .text(text)
+    case .variable, .expression: self = .variable
+    case .recursive: self = .recursive
+    }
+  }
+}

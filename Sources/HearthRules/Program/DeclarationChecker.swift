@@ -1,0 +1,112 @@
+/// Checks what is declared in a file: names that occur twice, limits, and the variables of matches.
+struct DeclarationChecker {
+  let tree: SyntaxTree
+  let limits: RuleLimits
+  var issues: IssueList
+
+  mutating func check() {
+    checkServices()
+    for (index, block) in tree.blocks.enumerated() {
+      if case .match = block.kind { checkMatch(index) }
+      checkNames(
+        block.functions.map { tree.functions[$0].name }, "function", in: tree.title(of: index, in: issues.source))
+    }
+    for function in tree.functions { check(function) }
+    for permission in tree.permissions {
+      for method in permission.methods where RuleMethod.named(method.text) == nil {
+        let title = tree.title(of: permission.block, in: issues.source)
+        issues.add(.warning, "there is no method \(method.text.quotedBriefly)", at: method.range, in: title)
+      }
+    }
+  }
+
+  private mutating func checkServices() {
+    var names: [SyntaxTree.Name] = []
+    for block in tree.blocks {
+      guard case .service(let name) = block.kind else { continue }
+      names.append(SyntaxTree.Name(text: name, range: block.range))
+      if name != Compiler.service {
+        issues.add(.warning, "service \(name.quotedBriefly) is ignored", at: block.range, in: nil)
+      }
+    }
+    checkNames(names, "service", in: nil)
+  }
+
+  private mutating func checkNames(_ names: [SyntaxTree.Name], _ kind: String, in rule: String?) {
+    var seen: Set<String> = []
+    for name in names where !seen.insert(name.text).inserted {
+      issues.add(.error, "\(kind) \(name.text.quotedBriefly) is declared twice", at: name.range, in: rule)
+    }
+  }
+
+  private mutating func checkMatch(_ index: Int) {
+    let block = tree.blocks[index]
+    let title = tree.title(of: index, in: issues.source)
+    checkNames(block.variables, "variable", in: title)
+    checkNamespaces(block.variables, in: title)
+    let chain = tree.chain(from: index)
+    let parts = chain.flatMap { tree.blocks[$0].pathParts }
+    if chain.reduce(0, { $0 + tree.blocks[$1].variables.count }) > limits.pathVariables {
+      issues.add(.error, "a path has more than \(limits.pathVariables) variables", at: block.range, in: title)
+    }
+    if parts.count > limits.pathSegments {
+      issues.add(.error, "a path has more than \(limits.pathSegments) segments", at: block.range, in: title)
+    }
+    let recursive = parts.indices.filter { index in
+      if case .recursive = parts[index] { true } else { false }
+    }
+    // Reported once, where the second one is declared or where something follows the first.
+    let own = block.pathParts
+    let ownRecursive = own.contains { part in
+      if case .recursive = part { true } else { false }
+    }
+    if recursive.count > 1, ownRecursive {
+      issues.add(.error, "a path has more than one recursive wildcard", at: block.range, in: title)
+    } else if tree.version < 2, ownRecursive, recursive.first != parts.count - 1 {
+      issues.add(
+        .error, "in rules version 1, a recursive wildcard is the last segment of its path", at: block.range, in: title)
+    }
+  }
+
+  private mutating func check(_ function: SyntaxTree.Function) {
+    let title = "function \(function.name.text)"
+    checkNames(function.parameters + function.bindings.map(\.name), "variable", in: title)
+    checkNamespaces(function.parameters + function.bindings.map(\.name), in: title)
+    if function.parameters.count > limits.functionArguments {
+      issues.add(
+        .error, "a function has more than \(limits.functionArguments) parameters", at: function.name.range, in: title)
+    }
+    if function.bindings.count > limits.letBindings {
+      issues.add(
+        .error, "a function has more than \(limits.letBindings) variables", at: function.name.range, in: title)
+    }
+    if tree.version < 2, let first = function.bindings.first {
+      issues.add(.error, "rules version 1 has no 'let'", at: first.name.range, in: title)
+    }
+  }
+
+  private mutating func checkNamespaces(_ names: [SyntaxTree.Name], in rule: String?) {
+    for name in names where Builtin.namespaces.contains(name.text) {
+      issues.add(.error, "\(name.text.quotedBriefly) is no name for a variable", at: name.range, in: rule)
+    }
+  }
+}
+
+extension SyntaxTree {
+  /// The blocks from the file to a block.
+  func chain(from block: Int) -> [Int] {
+    var chain: [Int] = []
+    var next: Int? = block
+    while let block = next {
+      chain.append(block)
+      next = blocks[block].parent
+    }
+    return chain.reversed()
+  }
+}
+
+extension SyntaxTree.Block {
+  var pathParts: [SyntaxTree.PathPart] {
+    if case .match(let parts) = kind { parts } else { [] }
+  }
+}

@@ -1,0 +1,114 @@
+internal import HearthRE2
+
+/// Compiled rules: steps for a machine with a stack, so that no evaluation recurses.
+struct Program: Sendable {
+  struct Step: Sendable {
+    let instruction: Instruction
+    /// The node of the syntax tree that it belongs to.
+    let node: Int32
+    /// The expressions that it counts for, as in production.
+    let cost: UInt16
+  }
+
+  enum Instruction: Sendable {
+    case constant(Int32)
+    /// An argument or binding, by its place in the frame.
+    case local(Int32)
+    /// A variable of the matches around, from the outermost on.
+    case capture(Int32)
+    case request
+    case resource
+    case fail(Int32)
+    case member(Int32)
+    case index
+    case slice
+    case call(function: Int32)
+    /// Ends a function; its result replaces its frame.
+    case exit
+    /// Ends a condition.
+    case stop
+    case builtin(Builtin, count: UInt8)
+    case method(Method, pattern: Int32)
+    case unknownMethod(Int32, count: UInt8)
+    case not
+    case negate
+    case binary(BinaryOperator)
+    case typeTest(TypeName)
+    /// Ends `&&` if its left side is false.
+    case andLeft(end: Int32)
+    case andRight
+    case orLeft(end: Int32)
+    case orRight
+    case branch(second: Int32, end: Int32)
+    case jump(Int32)
+    /// The value of a conditional is complete.
+    case joined
+    case list(Int32)
+    case map(Int32)
+    case path(Int32)
+    /// Counts for what has no step of its own.
+    case bound
+  }
+
+  /// A segment of a path literal.
+  enum PathPart: Sendable {
+    case segment(RulePath.Segment)
+    case expression
+  }
+
+  struct Function: Sendable {
+    let name: String
+    let parameterCount: Int
+    var start: Int32
+  }
+
+  /// A segment of a match.
+  enum PatternPart: Sendable, Hashable {
+    case text(String)
+    case variable
+    case recursive
+  }
+
+  /// An `allow` with the path to it.
+  struct Permission: Sendable {
+    /// The segments of the match with those around it.
+    let pattern: [PatternPart]
+    let methods: Set<RuleMethod>
+    /// Nil if it holds always.
+    let start: Int32?
+    let range: SourceRange
+    let title: String
+  }
+
+  var version = 1
+  var steps: [Step] = []
+  var constants: [RuleValue] = []
+  var names: [String] = []
+  var failures: [RuleFailure] = []
+  var paths: [[PathPart]] = []
+  var patterns: [RegularExpression] = []
+  var functions: [Function] = []
+  var permissions: [Permission] = []
+  /// The places of the syntax tree's nodes.
+  var ranges: [SourceRange] = []
+
+  /// The memory that the program takes, roughly.
+  var byteCount: Int {
+    steps.count * MemoryLayout<Step>.stride + constants.reduce(0) { $0.addingOrMax($1.weight) }
+      + names.reduce(0) { $0 + $1.utf8.count } + patterns.reduce(0) { $0 + $1.programSize }
+  }
+}
+
+/// What a request wants to do with a document.
+package enum RuleMethod: String, Sendable, CaseIterable {
+  case get, list, create, update, delete
+
+  /// The methods that a word of `allow` stands for; nil if there is no such word.
+  static func named(_ word: String) -> Set<RuleMethod>? {
+    switch word {
+    case "read": [.get, .list]
+    case "write": [.create, .update, .delete]
+    default: RuleMethod(rawValue: word).map { [$0] }
+    }
+  }
+}

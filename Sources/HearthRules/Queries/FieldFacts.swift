@@ -1,0 +1,71 @@
+/// Collects what conditions tell of the fields of a document.
+struct FieldFacts {
+  /// The facts of a field, or of the fields of a map.
+  private indirect enum Fact {
+    case value(RuleValue)
+    case constraint(FieldConstraint)
+    case fields([String: Fact])
+  }
+
+  private var fields: [String: Fact] = [:]
+
+  mutating func add(_ condition: RuleFilter.Condition) {
+    // The name of a document is no field.
+    guard let first = condition.path.first, first != "__name__" else { return }
+    fields[first] = Self.merged(fields[first], condition, condition.path.dropFirst())
+  }
+
+  private static func merged(_ old: Fact?, _ condition: RuleFilter.Condition, _ path: ArraySlice<String>) -> Fact {
+    guard let next = path.first else { return merged(old, condition) }
+    switch old {
+    case .fields(var fields):
+      fields[next] = merged(fields[next], condition, path.dropFirst())
+      return .fields(fields)
+    // A map whose value is known tells more than one of its fields.
+    case .value(let value): return .value(value)
+    case .constraint, nil: return .fields([next: merged(nil, condition, path.dropFirst())])
+    }
+  }
+
+  private static func merged(_ old: Fact?, _ condition: RuleFilter.Condition) -> Fact {
+    if case .value(let value) = old { return .value(value) }
+    if condition.relation == .equal { return .value(condition.value) }
+    if case .fields(let fields) = old { return .fields(fields) }
+    var constraint =
+      if case .constraint(let constraint) = old { constraint } else {
+        FieldConstraint(field: "resource.data.\(condition.path.joined(separator: "."))")
+      }
+    constraint.add(condition.relation, condition.value)
+    return .constraint(constraint)
+  }
+
+  var map: PartialMap { Self.map("resource.data", fields) }
+
+  private static func map(_ name: String, _ fields: [String: Fact]) -> PartialMap {
+    var known: [String: RuleValue] = [:]
+    for (field, fact) in fields {
+      switch fact {
+      case .value(let value): known[field] = value
+      case .constraint(let constraint): known[field] = .constraint(constraint)
+      case .fields(let fields): known[field] = .partialMap(map("\(name).\(field)", fields))
+      }
+    }
+    return PartialMap(name: name, known: known)
+  }
+}
+
+extension FieldConstraint {
+  fileprivate mutating func add(_ relation: RuleFilter.Relation, _ value: RuleValue) {
+    switch relation {
+    case .less: addUpper(Bound(value: value, isInclusive: false))
+    case .lessOrEqual: addUpper(Bound(value: value, isInclusive: true))
+    case .greater: addLower(Bound(value: value, isInclusive: false))
+    case .greaterOrEqual: addLower(Bound(value: value, isInclusive: true))
+    case .notEqual: exclude([value])
+    case .notIn: if case .list(let list) = value { exclude(list.items) }
+    case .arrayContains: addMember(value)
+    // Disjunctions have replaced these.
+    case .equal, .in, .arrayContainsAny: break
+    }
+  }
+}

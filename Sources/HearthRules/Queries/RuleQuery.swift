@@ -1,0 +1,113 @@
+/// A query as rules see it: the facts that its filters tell of every document that it returns.
+package struct RuleQuery: Sendable {
+  package struct Order: Sendable {
+    /// The field's path with dots.
+    package let field: String
+    package let isDescending: Bool
+
+    package init(field: String, isDescending: Bool) {
+      self.field = field
+      self.isDescending = isDescending
+    }
+  }
+
+  /// The names from `databases` to `documents`, or to a document.
+  package var parent: [String]
+  package var collection: String
+  /// True for a query of all collections of this name below the parent.
+  package var hasAllDescendants: Bool
+  package var filter: RuleFilter?
+  package var orders: [Order]
+  package var limit: Int64?
+  package var offset: Int64
+
+  package init(
+    parent: [String], collection: String, hasAllDescendants: Bool = false, filter: RuleFilter? = nil,
+    orders: [Order] = [], limit: Int64? = nil, offset: Int64 = 0
+  ) {
+    self.parent = parent
+    self.collection = collection
+    self.hasAllDescendants = hasAllDescendants
+    self.filter = filter
+    self.orders = orders
+    self.limit = limit
+    self.offset = offset
+  }
+
+  /// `request.query`.
+  var value: RuleValue {
+    var directions: [String: RuleValue] = [:]
+    for order in orders { directions[order.field] = .string(order.isDescending ? "DESC" : "ASC") }
+    return .map(["limit": limit.map { .int($0) } ?? .null, "offset": .int(offset), "orderBy": .map(directions)])
+  }
+
+  var target: Program.Permission.Target {
+    Program.Permission.Target(
+      names: parent + [collection, nil], gap: hasAllDescendants ? parent.count : nil)
+  }
+
+  /// The disjuncts that a query may have, as in production.
+  private static let largestDisjunctCount = 30
+
+  /// What is known of a document for each disjunct; nil if there are too many.
+  var disjuncts: [PartialMap]? {
+    guard let filter else { return [FieldFacts().map] }
+    return filter.disjunctions(limit: Self.largestDisjunctCount)?.map { conditions in
+      var facts = FieldFacts()
+      for condition in conditions { facts.add(condition) }
+      return facts.map
+    }
+  }
+}
+
+/// The filters of a query.
+package indirect enum RuleFilter: Sendable {
+  package enum Relation: String, Sendable, CaseIterable {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+    /// The value is a list: one of its members.
+    case `in`, notIn
+    case arrayContains
+    /// The value is a list: the field contains one of its members.
+    case arrayContainsAny
+  }
+
+  /// A condition for the field with a path.
+  case field([String], Relation, RuleValue)
+  case and([RuleFilter])
+  case or([RuleFilter])
+
+  struct Condition {
+    let path: [String]
+    let relation: Relation
+    let value: RuleValue
+  }
+
+  /// The filter as conjunctions of which one has to hold.
+  /// - Returns: Nil if there are more than the limit.
+  func disjunctions(limit: Int) -> [[Condition]]? {
+    switch self {
+    case .field(let path, .in, .list(let list)):
+      guard list.items.count <= limit else { return nil }
+      return list.items.map { [Condition(path: path, relation: .equal, value: $0)] }
+    case .field(let path, .arrayContainsAny, .list(let list)):
+      guard list.items.count <= limit else { return nil }
+      return list.items.map { [Condition(path: path, relation: .arrayContains, value: $0)] }
+    case .field(let path, let relation, let value):
+      return [[Condition(path: path, relation: relation, value: value)]]
+    case .or(let filters):
+      var result: [[Condition]] = []
+      for filter in filters {
+        guard let part = filter.disjunctions(limit: limit), result.count + part.count <= limit else { return nil }
+        result += part
+      }
+      return result
+    case .and(let filters):
+      var result: [[Condition]] = [[]]
+      for filter in filters {
+        guard let part = filter.disjunctions(limit: limit), result.count * part.count <= limit else { return nil }
+        result = result.flatMap { conditions in part.map { conditions + $0 } }
+      }
+      return result
+    }
+  }
+}

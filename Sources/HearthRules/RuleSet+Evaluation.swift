@@ -1,0 +1,50 @@
+extension RuleSet {
+  /// Decides a request for one document.
+  ///
+  /// - Parameters:
+  ///   - isTraced: True to get the values of all expressions, which takes several times as long.
+  ///   - lookUp: Returns a document for `get`, `exists` and the like. It is called again for the same document.
+  package func evaluate(
+    _ request: RuleRequest, isTraced: Bool = false, lookUp: @escaping (LookedUpDocument) -> DocumentLookup
+  ) -> RuleDecision {
+    let machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
+    var evaluation = Evaluation(program, source, machine: machine)
+    evaluation.run(Program.Permission.Target(names: request.path))
+    return evaluation.decision
+  }
+
+  /// Decides a query: it is allowed if the rules allow every document that it could return, by its filters alone.
+  ///
+  /// Each disjunct of the filters is decided for itself, with limits of its own for expressions.
+  /// - Parameters: As for ``evaluate(_:isTraced:lookUp:)``.
+  package func evaluate(
+    _ query: RuleQuery, auth: RuleValue, time: RuleTimestamp, isTraced: Bool = false,
+    lookUp: @escaping (LookedUpDocument) -> DocumentLookup
+  ) -> RuleDecision {
+    var result = RuleDecision()
+    guard let disjuncts = query.disjuncts, !disjuncts.isEmpty else { return result }
+    var unread: [LookedUpDocument] = []
+    result.answer = .allowed
+    for known in disjuncts {
+      let request = RuleRequest(query, known: known, auth: auth, time: time)
+      var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
+      machine.documents = result.documents
+      var evaluation = Evaluation(program, source, machine: machine)
+      evaluation.run(query.target)
+      let decision = evaluation.decision
+      result.documents = decision.documents
+      result.refusals = Array((result.refusals + decision.refusals).prefix(RuleDecision.largestRefusalCount))
+      result.expressionCount += decision.expressionCount
+      if let trace = decision.trace { result.trace = RuleTrace(entries: (result.trace?.entries ?? []) + trace.entries) }
+      switch decision.answer {
+      case .allowed: continue
+      case .needsDocuments(let documents): unread += documents.filter { !unread.contains($0) }
+      case .denied:
+        result.answer = .denied
+        return result
+      }
+    }
+    if !unread.isEmpty { result.answer = .needsDocuments(unread) }
+    return result
+  }
+}

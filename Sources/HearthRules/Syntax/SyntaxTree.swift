@@ -1,0 +1,134 @@
+/// A rules file as it was read. Parts refer to each other by their places in arrays, so that nothing that walks over it recurses.
+struct SyntaxTree {
+  typealias NodeID = Int
+
+  /// A part of an expression. Its parts stand before it.
+  struct Node {
+    let kind: Kind
+    let range: SourceRange
+    /// Operators, calls and parentheses within each other. A chain of members and indexes counts once.
+    var depth: Int
+  }
+
+  enum Kind {
+    case literal(RuleValue)
+    case variable(String)
+    case member(NodeID, String)
+    case index(NodeID, NodeID)
+    case slice(NodeID, from: NodeID?, to: NodeID?)
+    case call(String, [NodeID])
+    case method(NodeID, String, [NodeID])
+    case not(NodeID)
+    case negated(NodeID)
+    case binary(BinaryOperator, NodeID, NodeID)
+    case typeTest(NodeID, TypeName)
+    case conditional(NodeID, NodeID, NodeID)
+    case list([NodeID])
+    case map([MapEntry])
+    case path([PathPart])
+  }
+
+  struct MapEntry {
+    let key: NodeID
+    let value: NodeID
+  }
+
+  enum PathPart {
+    case text(String)
+    case expression(NodeID)
+    case variable(String)
+    case recursive(String)
+  }
+
+  /// A name with its place.
+  struct Name {
+    let text: String
+    let range: SourceRange
+  }
+
+  /// The file, a service or a match, in which functions are declared.
+  struct Block {
+    enum Kind {
+      case file
+      case service(String)
+      case match([PathPart])
+    }
+
+    let kind: Kind
+    let parent: Int?
+    let range: SourceRange
+    /// The variables of a match.
+    var variables: [Name] = []
+    var functions: [Int] = []
+    /// The number of declarations in it.
+    var count = 0
+  }
+
+  struct Function {
+    let name: Name
+    let block: Int
+    let parameters: [Name]
+    let bindings: [(name: Name, value: NodeID)]
+    let result: NodeID
+    /// The nodes of its expressions.
+    let nodes: Range<Int>
+  }
+
+  /// An `allow`.
+  struct Permission {
+    let methods: [Name]
+    let block: Int
+    /// Nil if it holds always.
+    let condition: NodeID?
+    let nodes: Range<Int>
+    let range: SourceRange
+  }
+
+  var version = 1
+  var nodes: [Node] = []
+  var blocks: [Block] = []
+  var functions: [Function] = []
+  var permissions: [Permission] = []
+
+  /// What messages call a block.
+  func title(of block: Int, in source: SourceText) -> String? {
+    switch blocks[block].kind {
+    case .file: nil
+    case .service(let name): "service \(name)"
+    case .match: source.text(of: blocks[block].range)
+    }
+  }
+}
+
+enum BinaryOperator: String, Sendable {
+  case or = "||"
+  case and = "&&"
+  case `in` = "in"
+  case equal = "=="
+  case notEqual = "!="
+  case less = "<"
+  case lessOrEqual = "<="
+  case greater = ">"
+  case greaterOrEqual = ">="
+  case plus = "+"
+  case minus = "-"
+  case times = "*"
+  case divided = "/"
+  case remainder = "%"
+
+  /// The precedence of `is`.
+  static let typeTestPrecedence = 4
+
+  /// A larger number binds tighter.
+  var precedence: Int {
+    switch self {
+    case .or: 1
+    case .and: 2
+    case .in: 3
+    case .equal, .notEqual: 5
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: 6
+    case .plus, .minus: 7
+    case .times, .divided, .remainder: 8
+    }
+  }
+}

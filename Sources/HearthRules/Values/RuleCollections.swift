@@ -1,0 +1,87 @@
+/// A list, with the work that comparing it takes.
+package struct RuleList: Sendable {
+  package let items: [RuleValue]
+  /// Never more than ``ValueBounds`` allow for what rules build; computed once, so that lists of the same list are not walked twice.
+  let weight: Int
+
+  package init(_ items: [RuleValue]) {
+    self.items = items
+    weight = items.reduce(1) { $0.addingOrMax($1.weight) }
+  }
+}
+
+/// A map from names to values.
+package struct RuleMap: Sendable {
+  package let fields: [String: RuleValue]
+  let weight: Int
+
+  package init(_ fields: [String: RuleValue]) {
+    self.fields = fields
+    weight = fields.reduce(1) { $0.addingOrMax($1.key.utf8.count).addingOrMax($1.value.weight) }
+  }
+
+  package subscript(name: String) -> RuleValue? { fields[name] }
+  var sortedKeys: [String] { fields.keys.sorted() }
+}
+
+/// A set. Numbers that are equal count once, whether they are integers or not; the first one stays.
+package struct ValueSet: Sendable {
+  /// In the order in which they were added.
+  package let items: [RuleValue]
+  let keys: Set<LooseKey>
+  let weight: Int
+
+  package init(_ candidates: some Sequence<RuleValue>) {
+    var items: [RuleValue] = []
+    var keys: Set<LooseKey> = []
+    var weight = 1
+    for item in candidates where keys.insert(LooseKey(item)).inserted {
+      items.append(item)
+      weight = weight.addingOrMax(item.weight)
+    }
+    self.items = items
+    self.keys = keys
+    self.weight = weight
+  }
+
+  func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }
+}
+
+/// The difference between two maps, by key.
+package struct MapDifference: Sendable {
+  enum Status: Sendable, Hashable {
+    case added, removed, changed, unchanged
+  }
+
+  let statuses: [String: Status]
+
+  /// - Parameters:
+  ///   - new: The map whose method is called.
+  ///   - old: The map that it is compared with.
+  init(from old: RuleMap, to new: RuleMap) {
+    var statuses: [String: Status] = [:]
+    for (key, value) in new.fields {
+      guard let former = old[key] else {
+        statuses[key] = .added
+        continue
+      }
+      statuses[key] = LooseKey(former) == LooseKey(value) ? .unchanged : .changed
+    }
+    for key in old.fields.keys where new[key] == nil { statuses[key] = .removed }
+    self.statuses = statuses
+  }
+
+  var weight: Int { statuses.keys.reduce(1) { $0 + $1.utf8.count } }
+
+  func keys(_ wanted: Set<Status>) -> ValueSet {
+    ValueSet(statuses.filter { wanted.contains($0.value) }.keys.sorted().map { .string($0) })
+  }
+}
+
+extension Int {
+  /// The sum, or the largest number if the sum is larger.
+  func addingOrMax(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

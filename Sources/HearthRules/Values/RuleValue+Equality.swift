@@ -1,0 +1,85 @@
+extension RuleValue {
+  /// The operator `==`: numbers by their value, and otherwise values of one type that have the same content.
+  static func areEqual(_ left: RuleValue, _ right: RuleValue) -> Bool {
+    switch (left, right) {
+    case (.int, .float), (.float, .int), (.float, .float): left.double == right.double
+    default: areSame(left, right, numbersByValue: false)
+    }
+  }
+
+  /// The equality of values within lists and maps.
+  ///
+  /// - Parameter numbersByValue: False for what `==`, `in` and the methods of lists compare, where 1 and 1.0 differ, and 0.0 and -0.0.
+  ///   True for members of sets and for differences of maps.
+  static func areSame(_ left: RuleValue, _ right: RuleValue, numbersByValue: Bool) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.int(let left), .int(let right)): left == right
+    case (.float(let left), .float(let right)):
+      left == right && (numbersByValue || left.sign == right.sign)
+    case (.int, .float), (.float, .int): numbersByValue && left.double == right.double
+    case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.bytes(let left), .bytes(let right)): left == right
+    case (.timestamp(let left), .timestamp(let right)): left == right
+    case (.duration(let left), .duration(let right)): left == right
+    case (.latlng(let left), .latlng(let right)): left == right
+    case (.vector(let left), .vector(let right)): left == right
+    case (.path(let left), .path(let right)): left.names == right.names
+    case (.list(let left), .list(let right)):
+      left.items.count == right.items.count
+        && zip(left.items, right.items).allSatisfy { areSame($0, $1, numbersByValue: numbersByValue) }
+    case (.map(let left), .map(let right)):
+      left.fields.count == right.fields.count
+        && left.fields.allSatisfy { name, value in
+          right[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
+        }
+    case (.set(let left), .set(let right)): left.keys == right.keys
+    default: false
+    }
+  }
+
+  /// The number as a floating-point number; nil for values of other types.
+  var double: Double? {
+    switch self {
+    case .int(let number): Double(number)
+    case .float(let number): number
+    default: nil
+    }
+  }
+}
+
+/// A value as a member of a set: numbers count by their value at any depth.
+struct LooseKey: Hashable, Sendable {
+  let value: RuleValue
+
+  init(_ value: RuleValue) { self.value = value }
+
+  static func == (left: Self, right: Self) -> Bool { RuleValue.areSame(left.value, right.value, numbersByValue: true) }
+
+  func hash(into hasher: inout Hasher) {
+    switch value {
+    case .int(let number): hasher.combine(Double(number))
+    case .float(let number): hasher.combine(number)
+    case .bool(let flag): hasher.combine(flag)
+    case .string(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .bytes(let bytes): hasher.combine(bytes)
+    case .timestamp(let time): hasher.combine(time)
+    case .duration(let duration): hasher.combine(duration)
+    case .path(let path): hasher.combine(path.names)
+    case .list(let list): for item in list.items { LooseKey(item).hash(into: &hasher) }
+    case .map(let map): hasher.combine(map.fields.count)
+    default: hasher.combine(value.typeName)
+    }
+  }
+}
+
+/// A value as a member of a list: 1 and 1.0 differ.
+struct StrictKey: Hashable, Sendable {
+  let value: RuleValue
+
+  init(_ value: RuleValue) { self.value = value }
+
+  static func == (left: Self, right: Self) -> Bool { RuleValue.areSame(left.value, right.value, numbersByValue: false) }
+  func hash(into hasher: inout Hasher) { LooseKey(value).hash(into: &hasher) }
+}

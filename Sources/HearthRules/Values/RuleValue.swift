@@ -1,0 +1,79 @@
+/// A value of the rules language.
+///
+/// Documents and tokens are converted to it where a request enters; see ``RuleMap`` for the maps that they become.
+package enum RuleValue: Sendable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  case float(Double)
+  case string(String)
+  case bytes([UInt8])
+  case timestamp(RuleTimestamp)
+  case duration(RuleDuration)
+  case latlng(RuleLatLng)
+  case vector([Double])
+  case list(RuleList)
+  case set(ValueSet)
+  case map(RuleMap)
+  case path(RulePath)
+  case mapDifference(MapDifference)
+  /// A value of a document that a query could return, as far as the query's filters tell.
+  indirect case constraint(FieldConstraint)
+  /// A map of a document that a query could return, of which only some fields are known.
+  case partialMap(PartialMap)
+
+  package static func list(_ items: [RuleValue]) -> RuleValue { .list(RuleList(items)) }
+  package static func map(_ fields: [String: RuleValue]) -> RuleValue { .map(RuleMap(fields)) }
+
+  /// The name of the type in messages.
+  var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "bool"
+    case .int: "int"
+    case .float: "float"
+    case .string: "string"
+    case .bytes: "bytes"
+    case .timestamp: "timestamp"
+    case .duration: "duration"
+    case .latlng: "latlng"
+    case .vector: "vector"
+    case .list: "list"
+    case .set: "set"
+    case .map, .partialMap: "map"
+    case .path: "path"
+    case .mapDifference: "map_diff"
+    case .constraint: "constraint"
+    }
+  }
+
+  /// The work that reading all of the value takes: a unit for each value in it and for each byte. Complexity: O(1).
+  var weight: Int {
+    switch self {
+    case .string(let text): 1 + text.utf8.count
+    case .bytes(let bytes): 1 + bytes.count
+    case .vector(let numbers): 1 + numbers.count
+    case .list(let list): list.weight
+    case .set(let set): set.weight
+    case .map(let map): map.weight
+    case .path(let path): path.weight
+    case .mapDifference(let difference): difference.weight
+    default: 1
+    }
+  }
+}
+
+/// Types that stand behind `is`.
+enum TypeName: String, CaseIterable, Sendable {
+  case bool, bytes, constraint, duration, float, int, latlng, list, vector, set, number, map, string, timestamp, path
+  case mapDifference = "map_diff"
+
+  /// - Throws: If the filters of a query leave the type of the value open.
+  func contains(_ value: RuleValue) throws(RuleFailure) -> Bool {
+    switch (self, value) {
+    case (_, .constraint(let constraint)): try constraint.has(self)
+    case (.number, .int), (.number, .float): true
+    default: value.typeName == rawValue
+    }
+  }
+}
