@@ -145,6 +145,7 @@ let package = Package(
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
     .target(name: "HearthRE2", swiftSettings: coreSettings),
+    .target(name: "HearthRules", dependencies: ["HearthRE2"], swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
     .target(name: "HearthPlan", dependencies: ["HearthModel"], swiftSettings: coreSettings),
     .target(name: "HearthStore", dependencies: ["HearthPlan", "HearthModel", sqlite], swiftSettings: coreSettings),
@@ -175,8 +176,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthRPC", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", crypto, protobuf, nioCore, logging,
-        metrics,
+        "HearthRPC", "HearthRules", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", crypto, protobuf, nioCore,
+        logging, metrics,
       ],
       swiftSettings: settings),
     .target(
@@ -267,8 +268,8 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
-        "TestSupport", "RawHTTP2",
+        "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
+        "HearthModel", "TestSupport", "RawHTTP2",
         protobuf,
         grpcCore,
         grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,

@@ -16,11 +16,15 @@ package struct TokenIssuer: Sendable {
   let audiences: Set<String>
   let keys: TokenKeys
   let role: Role
+  /// The one project whose databases its users may use; nil if they are not bound to a project.
+  let project: String?
 
   /// - Parameters:
   ///   - name: The value of `iss`.
   ///   - audiences: A token must have one of them in `aud`.
-  package init(name: String, audiences: Set<String>, keys: TokenKeys, role: Role = .user) {
+  ///   - project: The project whose databases alone its users may use.
+  package init(name: String, audiences: Set<String>, keys: TokenKeys, role: Role = .user, project: String? = nil) {
+    self.project = project
     self.name = name
     self.audiences = audiences
     self.keys = keys
@@ -29,7 +33,8 @@ package struct TokenIssuer: Sendable {
 
   /// The issuer of Firebase Auth for a project (Firebase documentation, "Verify ID tokens using a third-party JWT library").
   package static func firebase(project: String, keys: TokenKeys) -> TokenIssuer {
-    TokenIssuer(name: "https://securetoken.google.com/\(project)", audiences: [project], keys: keys)
+    TokenIssuer(
+      name: "https://securetoken.google.com/\(project)", audiences: [project], keys: keys, project: project)
   }
 
   /// The issuer of App Check for a project.

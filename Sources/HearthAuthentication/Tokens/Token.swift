@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthServer
 
 /// A JSON Web Token (RFC 7519) that was read, and whose signature nobody has looked at.
 struct Token {
@@ -46,8 +47,7 @@ struct Token {
 
   private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> MapValue {
     guard let bytes = decoded(part) else { throw TokenError("its \(name) is not base64url") }
-    guard let value = try? JSONDecoder().decode(ClaimValue.self, from: Data(bytes)), case .map(let map) = value.value
-    else { throw TokenError("its \(name) is not a JSON object") }
+    guard let map = MapValue(claims: bytes) else { throw TokenError("its \(name) is not a JSON object") }
     return map
   }
 
@@ -75,28 +75,4 @@ enum TokenAlgorithm: String, CaseIterable, Sendable {
   case eddsa = "EdDSA"
   /// With a shared secret only, never with a public key.
   case hs256 = "HS256"
-}
-
-/// A value of a token's JSON.
-private struct ClaimValue: Decodable {
-  let value: Value
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      value = .null
-    } else if let flag = try? container.decode(Bool.self) {
-      value = .boolean(flag)
-    } else if let number = try? container.decode(Int64.self) {
-      value = .integer(number)
-    } else if let number = try? container.decode(Double.self) {
-      value = .double(number)
-    } else if let text = try? container.decode(String.self) {
-      value = .string(text)
-    } else if let elements = try? container.decode([ClaimValue].self) {
-      value = .array(elements.map(\.value))
-    } else {
-      value = .map(MapValue(try container.decode([String: ClaimValue].self).mapValues(\.value)))
-    }
-  }
 }

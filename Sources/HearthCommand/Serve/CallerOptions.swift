@@ -10,8 +10,29 @@ struct CallerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
+      A file with security rules, such as firestore.rules, which say what users and callers without a token may do. It is read \
+      again when it changes. Without other options of this group, tokens are believed without a check, for development.
+      """, valueName: "file"), completion: .file(extensions: ["rules"]))
+  var rules: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      A project whose databases users and callers without a token may use; that of --firebase-project always is one. Can be \
+      repeated.
+      """, valueName: "project"))
+  var project: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A database of these projects that they may use; (default) if none is named. Can be repeated.", valueName: "database"))
+  var database: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
       A file with secrets, one in each line, of at least 32 characters. A caller that sends one as its bearer token is an \
-      administrator. Everybody else may do nothing.
+      administrator, for whom no rules apply.
       """, valueName: "file"), completion: .file())
   var adminTokenFile: String?
 
@@ -26,8 +47,7 @@ struct CallerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      A Firebase project. ID tokens of its Firebase Auth identify users, who may do nothing as long as there are no security \
-      rules.
+      A Firebase project, whose ID tokens of Firebase Auth identify users. --rules says what they may do.
       """, valueName: "project"))
   var firebaseProject: String?
 
@@ -73,7 +93,21 @@ struct CallerOptions: ParsableArguments {
     adminTokenFile != nil || !serviceAccount.isEmpty || firebaseProject != nil || tokenIssuer != nil
   }
 
+  /// The databases for callers other than administrators.
+  private var databases: UsersDatabases {
+    var databases = UsersDatabases(projects: Set(project + [firebaseProject].compactMap { $0 }))
+    if !database.isEmpty { databases.databases = Set(database) }
+    return databases
+  }
+
   func validate() throws {
+    if tellsCallersApart, rules != nil, databases.projects.isEmpty {
+      throw ValidationError("--rules needs --project: the projects whose databases users may use.")
+    }
+    if !tellsCallersApart, !(project + database).isEmpty {
+      throw ValidationError(
+        "--project and --database are for callers that are told apart: --firebase-project, --token-issuer or --admin-token-file.")
+    }
     if firebaseKeys != nil, firebaseProject == nil {
       throw ValidationError("--firebase-keys needs --firebase-project, whose keys they are.")
     }
@@ -112,7 +146,7 @@ struct CallerOptions: ParsableArguments {
 
   /// - Throws: An error that names the file or address that is wrong. A key server that cannot be reached is none: it is asked again.
   func callers(_ logger: Logger) async throws -> EmbeddedServer.Callers {
-    guard tellsCallersApart else { return .development }
+    guard tellsCallersApart else { return .development() }
     var issuers: [TokenIssuer] = []
     for path in serviceAccount {
       issuers.append(try await TokenIssuer.serviceAccount(contentsOfFile: path, logger: logger))
@@ -136,7 +170,9 @@ struct CallerOptions: ParsableArguments {
       appCheck = .appCheck(projectNumber: appCheckProject, keys: keys)
     }
     let administrators = try adminTokenFile.map { try AdministratorTokens(contentsOfFile: $0) }
-    return .locked(TokenAuthenticator(issuers: issuers, appCheck: appCheck, administrators: administrators))
+    return .locked(
+      TokenAuthenticator(issuers: issuers, appCheck: appCheck, administrators: administrators),
+      AccessRules(databases: databases))
   }
 
   private func keys(_ place: String, _ logger: Logger) async throws -> TokenKeys {

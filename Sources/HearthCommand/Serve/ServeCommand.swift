@@ -24,8 +24,8 @@ struct ServeCommand: AsyncParsableCommand {
       origin that --allow-origin names.
 
       Without options that say who may call, every caller may read, write and delete everything, so the server listens on \
-      addresses that other machines reach only with --open-to-everyone. With --admin-token-file or --service-account, only \
-      administrators may do anything, and on such an address the server demands TLS.
+      addresses that other machines reach only with --open-to-everyone. With --admin-token-file and the like, administrators \
+      may do everything and others what --rules allow; on such an address the server then demands TLS.
       """)
 
   @OptionGroup(title: "Address and data") var place: PlaceOptions
@@ -45,7 +45,12 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
 
   func validate() throws {
-    guard access.openToEveryone, callers.tellsCallersApart else { return }
+    guard callers.tellsCallersApart else { return }
+    guard !access.allowShutdown else {
+      throw ValidationError(
+        "--allow-shutdown lets everybody end the server, and other options say who may call: use one of them.")
+    }
+    guard access.openToEveryone else { return }
     throw ValidationError(
       "--open-to-everyone lets every caller do everything, and other options say who may call: use one of them.")
   }
@@ -82,6 +87,7 @@ struct ServeCommand: AsyncParsableCommand {
       host: place.host, port: place.port, storage: place.storage, logger: logger
     ) {
       $0.callers = callers
+      $0.rulesFile = self.callers.rules
       $0.certificate = certificate.files
       $0.proxyHasCertificate = certificate.tlsAtProxy
       $0.openToEveryone = access.openToEveryone
@@ -105,6 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
     var report = StartReport(host: server.host, port: server.port, folder: place.data)
     report.usesTLS = certificate.files != nil
     report.tellsCallersApart = callers.tellsCallersApart
+    report.rules = callers.rules
     do {
       report.databases = try await server.databaseNames()
     } catch {

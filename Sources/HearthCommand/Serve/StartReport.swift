@@ -12,6 +12,8 @@ struct StartReport {
   var databases: [DatabaseID]?
   var usesTLS = false
   var tellsCallersApart = false
+  /// The file of the security rules; nil for none.
+  var rules: String?
   /// The address of the metrics; nil for none.
   var metrics: String?
 
@@ -34,6 +36,15 @@ struct StartReport {
     return names.prefix(Self.shownProjects).joined(separator: ", ") + more
   }
 
+  private var callers: String {
+    switch (tellsCallersApart, rules) {
+    case (true, let rules?): "administrators, and others by the rules in \(rules)"
+    case (true, nil): "administrators only: there are no rules for others"
+    case (false, let rules?): "by the rules in \(rules); tokens are not verified: for development"
+    case (false, nil): "everybody may do everything: for development"
+    }
+  }
+
   /// Programs read the first line, and the second one if there are metrics.
   var lines: [String] {
     var lines = ["Hearth is serving on \(host):\(port)"]
@@ -45,8 +56,10 @@ struct StartReport {
       "  version   \(HearthVersion.text)",
       "  data      \(data)",
       "  projects  \(projects)",
-      "  address   \(clientAddress) for gRPC, \(usesTLS ? "https" : "http")://\(clientAddress)/v1/ for REST\(usesTLS ? ", both with TLS" : "")",
-      "  callers   \(tellsCallersApart ? "administrators only" : "everybody may do everything: for development")",
+      usesTLS
+        ? "  address   https://\(clientAddress) for gRPC, and for REST at /v1/"
+        : "  address   \(clientAddress) for gRPC, http://\(clientAddress)/v1/ for REST",
+      "  callers   \(callers)",
       "  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)",
     ]
     if !tellsCallersApart, !usesTLS {

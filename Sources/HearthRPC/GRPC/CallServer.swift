@@ -215,6 +215,12 @@ package final class CallServer: Sendable {
     }
   }
 
+  /// Posts ``ServerCall/Signals/refresh`` to all streams of a method now.
+  package func refreshStreams(of method: String) {
+    let calls = streams.withLock { streams in streams.calls.values.filter { $0.method.name == method } }
+    for call in calls { call.post(.refresh) }
+  }
+
   private static func part(_ call: ServerCall, of count: Int) -> Int {
     Int(UInt(bitPattern: ObjectIdentifier(call).hashValue) % UInt(count))
   }

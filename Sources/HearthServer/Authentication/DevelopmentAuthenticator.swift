@@ -2,44 +2,55 @@ internal import Foundation
 internal import HearthModel
 package import HearthRPC
 
-/// Takes every caller for the owner, as long as there are no security rules for which it would matter who calls.
+/// Believes every caller, for development. Where there are no security rules, who calls makes no difference.
 ///
-/// No header and `Bearer owner` (what server SDKs send to an emulator) have full access. A JSON web token is accepted **without a check of its
-/// signature**. Any other token is refused with INVALID_ARGUMENT, as the emulator does.
+/// | header | caller |
+/// |---|---|
+/// | none | nobody |
+/// | `Bearer owner`, as server SDKs send it to an emulator | the owner |
+/// | `Bearer` and a JSON Web Token, whose signature is **not** verified | the user that it names |
+/// | anything else | refused with INVALID_ARGUMENT, as the emulator does |
 package struct DevelopmentAuthenticator: CallAuthenticator {
   package init() {}
 
   package func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
-    for header in metadata["authorization"] where header != Self.owner && !Self.isAcceptable(header) {
-      throw CallStatus(.invalidArgument, "invalid jwt")
+    var caller = Caller.nobody
+    for header in metadata["authorization"] {
+      guard let named = Self.caller(header) else { throw CallStatus(.invalidArgument, "invalid jwt") }
+      caller = named
     }
-    return Self.identity
+    return CallIdentity(caller)
   }
 
-  package func identify(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity { Self.identity }
-
-  private static let identity = CallIdentity(Caller.owner)
+  package func identify(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity {
+    try known(metadata) ?? CallIdentity(Caller.nobody)
+  }
 
   /// The header of server SDKs.
   private static let owner = "Bearer owner"
 
-  /// Returns true if the header's value is `Bearer owner` or has the form of a JSON web token.
-  static func isAcceptable(_ header: String) -> Bool {
+  /// The caller that a header names; nil for one of another form.
+  static func caller(_ header: String) -> Caller? {
+    if header == owner { return .owner }
     let parts = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
     let token = parts[1].trimmingCharacters(in: .whitespaces)
-    return token == "owner" || isJSONWebToken(token)
+    return token == "owner" ? .owner : user(token)
   }
 
   /// Three base64url parts separated by dots (the signature may be empty: `alg: none`), the first two JSON objects.
-  private static func isJSONWebToken(_ token: String) -> Bool {
+  private static func user(_ token: String) -> Caller? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3 else { return false }
-    return parts.prefix(2).allSatisfy { part in
-      var base64 = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-      base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-      guard let data = Data(base64Encoded: base64) else { return false }
-      return (try? JSONSerialization.jsonObject(with: data)) is [String: Any]
+    guard parts.count == 3, object(parts[0]) != nil, let claims = object(parts[1]) else { return nil }
+    func text(_ name: String) -> String? {
+      if case .string(let text)? = claims[name] { text } else { nil }
     }
+    return .user(Caller.User(issuer: text("iss") ?? "", id: text("sub") ?? text("user_id") ?? "", claims: claims))
+  }
+
+  private static func object(_ part: Substring) -> MapValue? {
+    var base64 = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+    base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+    return Data(base64Encoded: base64).flatMap { MapValue(claims: [UInt8]($0)) }
   }
 }

@@ -9,6 +9,8 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
     case dataFolder
     /// The file of declared indexes cannot be read.
     case indexes
+    /// The file of security rules cannot be read, or has errors.
+    case rules
     /// The files of the certificate cannot be used.
     case certificate
     /// The transport failed for another reason.

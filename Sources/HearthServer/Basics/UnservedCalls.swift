@@ -2,8 +2,9 @@
 enum UnservedCalls {
   private static let page = "See docs/server.md, \"Calls that are not served\"."
 
-  private static let rules =
-    "Security rules are not served: every caller may do everything, so nothing has to be loaded for a test. \(page)"
+  private static let reading =
+    "The security rules of a project can be replaced with PUT, and not be read. \(page)"
+  private static let coverage = "Reports of the coverage of security rules are not served. \(page)"
   private static let exports =
     "Exports and imports of the emulator are not served over HTTP; use `hearth data export` and `hearth data import`. \(page)"
   private static let webChannel =
@@ -24,7 +25,7 @@ enum UnservedCalls {
 
   /// The reasons for the custom methods at the emulator's own paths.
   private static let emulatorMethods = [
-    "securityRules": rules, "ruleCoverage": rules, "ruleCoverage.html": rules, "export": exports, "import": exports,
+    "securityRules": reading, "ruleCoverage": coverage, "ruleCoverage.html": coverage, "export": exports, "import": exports,
   ]
 
   /// The custom methods of google.firestore.admin.v1 on a database.

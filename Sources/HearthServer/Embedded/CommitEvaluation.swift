@@ -10,10 +10,16 @@ struct CommitEvaluation {
   let requestTime: Timestamp
   /// The bytes of documents that merges and transforms may read and write.
   private let maximumRewrittenBytes: Int
+  /// True for an evaluation whose only purpose is to ask a guard: documents may be larger than is allowed.
+  private let isForGuard: Bool
+  /// True if also documents count that are read only. They are kept for the guard.
+  private let countsReads: Bool
 
   private(set) var results: [MutationResult] = []
   /// The documents in the order of their first write.
   private var documents: [DocumentTransition] = []
+  /// True for each of them that is only verified.
+  private var isVerified: [Bool] = []
   /// Where they stand.
   private var indices: [DocumentKey: Int]
   private var rewrittenBytes = 0
@@ -25,8 +31,11 @@ struct CommitEvaluation {
   ///   - maximumRewrittenBytes: the bytes of documents that merges and transforms may read and write.
   init(
     database: DatabaseID, version: SnapshotVersion, requestTime: Timestamp, writes: Int,
-    maximumRewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit
+    maximumRewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit, isForGuard: Bool = false,
+    countsReads: Bool = false
   ) {
+    self.isForGuard = isForGuard
+    self.countsReads = countsReads
     self.maximumRewrittenBytes = maximumRewrittenBytes
     self.database = database
     self.version = version
@@ -44,6 +53,11 @@ struct CommitEvaluation {
     }
   }
 
+  /// All documents of the request, for the guard of the commit.
+  var guardedWrites: [GuardedWrite] {
+    zip(documents, isVerified).map { GuardedWrite(transition: $0, isOnlyVerified: $1) }
+  }
+
   /// The document that a request with one write leaves; nil before any write.
   var lastDocument: Document? { documents.last?.after }
 
@@ -51,6 +65,7 @@ struct CommitEvaluation {
   /// - Throws: `StatusError` for a failed precondition or a broken limit; what `stored` throws.
   mutating func apply(_ mutation: Mutation, stored: (DocumentKey) throws -> Document) throws {
     let index = try index(of: mutation.key, stored: stored)
+    if mutation.operation != .verify { isVerified[index] = false }
     let current = documents[index].after
     if case .updateTime(let required) = mutation.precondition, required > version {
       throw StatusError(
@@ -74,7 +89,7 @@ struct CommitEvaluation {
     } else if current.isFound, outcome.document.isFound, outcome.document.hasSameContents(as: current) {
       // A write that changes nothing keeps the update time (Firestore documentation of WriteResult.update_time).
       outcome.document = current
-    } else if outcome.document.isFound {
+    } else if outcome.document.isFound, !isForGuard {
       try DocumentLimits.check(outcome.document, name: database.name(of: mutation.key))
     }
     documents[index].after = outcome.document
@@ -97,8 +112,10 @@ struct CommitEvaluation {
     let index = indices[key, default: documents.count]
     guard index == documents.count else { return index }
     let current = try stored(key)
+    if countsReads { try countRewritten(current) }
     indices[key] = index
     documents.append(DocumentTransition(before: current, after: current))
+    isVerified.append(true)
     return index
   }
 

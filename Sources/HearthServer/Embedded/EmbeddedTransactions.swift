@@ -29,14 +29,15 @@ final class EmbeddedTransactions: Transactions {
     return try await registry.read(transaction, keys: keys, query: query, latest: latest)
   }
 
-  func commit(_ mutations: [Mutation], ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome {
+  func commit(_ request: CommitRequest, ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome {
+    let mutations = request.mutations
     let digest = RequestLabel.digest(of: mutations, in: databaseID)
     return try await registry.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
       (conditions) throws(StatusError) in
       var conditions = conditions
       // Reads alone are consistent: they all saw one snapshot, or were locked.
       if mutations.isEmpty { conditions.reads = nil }
-      return try await storage.commit(CommitRequest(mutations: mutations), ending: conditions)
+      return try await storage.commit(request, ending: conditions)
     }
   }
 

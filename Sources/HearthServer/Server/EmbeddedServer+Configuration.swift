@@ -8,32 +8,36 @@ extension EmbeddedServer {
     package var tokenRefresh = Duration.seconds(30)
     /// Between looks for a change of the file with indexes.
     package var indexFile = Duration.seconds(1)
+    /// Between looks for a change of the file with rules.
+    package var rulesFile = Duration.seconds(1)
     /// Between looks for a change of the files with the certificate.
     package var certificate = Duration.seconds(1)
     /// The interval between reports of present use, in addition to ``EmbeddedServer/reportUse()``.
     package var metrics = Duration.seconds(10)
   }
 
-  /// Who may call a server.
+  /// Who may call a server, and do what.
   package enum Callers: Sendable {
-    /// Everybody, and may do everything.
-    case development
-    /// Those that the authenticator identifies as a ``Caller``. Only the owner may do anything: there are no security rules yet.
-    case locked(any CallAuthenticator)
+    /// Everybody, under the name that the call gives. Where there are no rules, everybody may do everything.
+    case development(AccessRules = AccessRules(isDevelopment: true))
+    /// Those that the authenticator identifies as a ``Caller``. Where there are no rules, only the owner may do anything.
+    case locked(any CallAuthenticator, AccessRules = AccessRules())
 
     var authenticator: any CallAuthenticator {
       switch self {
       case .development: DevelopmentAuthenticator()
-      case .locked(let authenticator): authenticator
+      case .locked(let authenticator, _): authenticator
       }
     }
 
-    var accessGuard: any AccessGuard {
+    var rules: AccessRules {
       switch self {
-      case .development: OpenAccess()
-      case .locked: OwnerAccess()
+      case .development(let rules), .locked(_, let rules): rules
       }
     }
+
+    /// True if callers may replace the rules.
+    var isDevelopment: Bool { if case .development = self { true } else { false } }
   }
 
   /// The configuration of a server at its start.
@@ -44,6 +48,8 @@ extension EmbeddedServer {
     package var port = 0
     /// Serve on an address that other machines reach without telling callers apart. Every caller may then read and write everything.
     package var openToEveryone = false
+    /// The path of a file with security rules for all projects. It is read again when it changes.
+    package var rulesFile: String?
     /// The files of the server's certificate; nil for connections without TLS.
     package var certificate: ServerCertificate.Files?
     /// Serve without TLS on an address that other machines reach, because a proxy in front of the server has the certificate.
@@ -60,7 +66,7 @@ extension EmbeddedServer {
     package var databaseLimits = DatabaseLimits()
     /// The web pages that may use the server, and the names by which it is called.
     package var access = WebAccess()
-    /// `POST /shutdown` ends the server.
+    /// `POST /shutdown` ends the server, in development only: nobody asks who calls.
     package var allowsShutdown = false
     /// `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
     package var allowsClear = false
@@ -69,8 +75,8 @@ extension EmbeddedServer {
     /// Gets what ``ServerMetric`` lists.
     package var metrics: any MetricsFactory = MetricsSystem.factory
     package var intervals = Intervals()
-    /// Who may call, and what callers may do.
-    package var callers = Callers.development
+    /// Who may call, and do what.
+    package var callers = Callers.development()
     /// Adds handlers in front of those of each connection, such as TLS.
     var prepare: CallListener.Preparation?
 

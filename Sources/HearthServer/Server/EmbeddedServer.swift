@@ -91,6 +91,8 @@ package final class EmbeddedServer: Sendable {
     let certificate = try configuration.certificate.map { (files) throws(ServerError) in
       try Self.certificate(files, logger)
     }
+    let rulesFile = configuration.rulesFile.map { RulesFile(path: $0, of: configuration.callers.rules) }
+    try rulesFile?.read()
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
@@ -101,7 +103,7 @@ package final class EmbeddedServer: Sendable {
     let databases = try configuration.storage.open(
       limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)
     if let indexes { await databases.declare(indexes) }
-    let service = FirestoreService(sessions: Sessions(databases: databases, accessGuard: configuration.callers.accessGuard))
+    let service = FirestoreService(sessions: Sessions(databases: databases, accessGuard: configuration.callers.rules))
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(
@@ -128,6 +130,14 @@ package final class EmbeddedServer: Sendable {
         Task {
           await indexFile.watch(
             databases, since: indexStamp, every: configuration.intervals.indexFile, logger: logger)
+        })
+    }
+    if let rulesFile {
+      tasks.append(
+        Task {
+          await rulesFile.watch(every: configuration.intervals.rulesFile, logger: logger) {
+            calls.refreshStreams(of: "Listen")
+          }
         })
     }
     if let certificate {
@@ -163,7 +173,8 @@ package final class EmbeddedServer: Sendable {
     return RESTService(
       access: access, service: FirestoreService.name, methods: service.methods,
       paths: FirestorePaths(
-        clear: mayClear ? service.clear : nil, shutDown: configuration.allowsShutdown ? shutDown : nil))
+        clear: mayClear ? service.clear : nil,
+        setRules: configuration.callers.isDevelopment ? RulesRequest(configuration.callers.rules).method : nil, shutDown: configuration.allowsShutdown && configuration.callers.isDevelopment ? shutDown : nil))
   }
 
   private static func periodicTasks(
@@ -235,6 +246,11 @@ package final class EmbeddedServer: Sendable {
   /// - Throws: `StatusError` if they cannot be found out.
   package func databaseNames() async throws -> [DatabaseID] {
     try await databases.names()
+  }
+
+  /// Lets the streams of all listeners decide again on what new rules do not allow.
+  func refreshListeners() {
+    calls.refreshStreams(of: "Listen")
   }
 
   /// Reports what is in use now to the metrics backend, in addition to the reports at intervals.

@@ -1,4 +1,5 @@
 public import Foundation
+internal import HearthRules
 internal import Logging
 
 /// A Firestore server in the process of a test, on a free port of this machine.
@@ -17,7 +18,7 @@ internal import Logging
 /// ```
 ///
 /// It is the same server as that of the program `hearth serve`. It accepts any project and database id, and nothing has to be created.
-/// There are no security rules: every client may read and write everything. Only programs on this machine can reach it.
+/// Only programs on this machine can reach it. Every client may read and write everything, until ``setSecurityRules(_:)`` is called.
 ///
 /// Servers in one process are independent of each other, so each test can have its own. A server that is not stopped serves until the
 /// process ends.
@@ -33,9 +34,11 @@ public final class TestServer: Sendable {
   public var address: String { "\(host):\(port)" }
 
   private let server: EmbeddedServer
+  private let rules: AccessRules
 
-  private init(server: EmbeddedServer) {
+  private init(server: EmbeddedServer, rules: AccessRules) {
     self.server = server
+    self.rules = rules
   }
 
   /// Starts a server.
@@ -51,7 +54,47 @@ public final class TestServer: Sendable {
   public static func start(folder: URL? = nil, port: Int = 0) async throws -> TestServer {
     let storage: StorageLocation = folder.map { .folder(path: $0.path) } ?? .memory
     let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }
-    return TestServer(server: try await EmbeddedServer.start(port: port, storage: storage, logger: quiet))
+    let rules = AccessRules(isDevelopment: true)
+    let server = try await EmbeddedServer.start(port: port, storage: storage, logger: quiet) {
+      $0.callers = .development(rules)
+    }
+    return TestServer(server: server, rules: rules)
+  }
+
+  /// Puts security rules in force, for all projects, from the next request on. Listeners that they do not allow end with
+  /// `permissionDenied`.
+  ///
+  /// The language is that of Firebase (https://firebase.google.com/docs/rules/rules-language). A caller is the user that its token
+  /// names, see ``token(userID:claims:)``. Callers with the owner's token, such as `EmulatorOwnerCredentials`, are not subject to rules.
+  ///
+  /// - Parameter rules: The contents of a file `firestore.rules`.
+  /// - Throws: An error whose description lists each mistake with its line. The former rules stay in force.
+  public func setSecurityRules(_ rules: String) throws {
+    self.rules.replace(try RuleSet(rules))
+    server.refreshListeners()
+  }
+
+  /// A token of a user for servers that do not verify signatures: this one, Google's emulators, and `hearth serve` in development.
+  ///
+  /// ```swift
+  /// settings.credentials = IDTokenCredentials(userID: "alice") { _ in
+  ///   IDToken(try TestServer.token(userID: "alice"), userID: "alice")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - userID: `request.auth.uid` in rules.
+  ///   - claims: Further members of `request.auth.token`, as `JSONSerialization` takes them.
+  /// - Throws: `CocoaError` for claims that are no JSON.
+  public static func token(userID: String, claims: [String: Any] = [:]) throws -> String {
+    let payload = claims.merging(["sub": userID, "user_id": userID]) { $1 }
+    guard JSONSerialization.isValidJSONObject(payload) else { throw CocoaError(.propertyListWriteInvalid) }
+    let parts = try [["alg": "none", "typ": "JWT"], payload].map { part in
+      try JSONSerialization.data(withJSONObject: part, options: .sortedKeys).base64EncodedString()
+        .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+        .replacingOccurrences(of: "=", with: "")
+    }
+    return parts.joined(separator: ".") + "."
   }
 
   /// Ends the streams of all clients, finishes the calls in progress and closes the databases. Does nothing if the server was stopped.

@@ -6,10 +6,13 @@ internal import NIOCore
 struct FirestorePaths: RESTPaths {
   /// Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
   let clear: CallMethod?
+  /// Replaces the security rules of a project; its request is made by ``RulesCall``. Nil if that is not allowed.
+  let setRules: CallMethod?
   /// Ends the server on `POST /shutdown`; nil if that is not allowed.
   let shutDown: (@Sendable () -> Void)?
 
   private static let emulatorPath = "/emulator/v1/"
+  private static let rulesMethod = ":securityRules"
 
   func exchange(
     for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
@@ -36,6 +39,17 @@ struct FirestorePaths: RESTPaths {
       }
       let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
       return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
+    case ("PUT", let path) where path.hasPrefix(Self.emulatorPath) && path.hasSuffix(Self.rulesMethod):
+      guard let setRules else {
+        return .answer(
+          .error(
+            CallStatus(
+              .permissionDenied, "Rules may be replaced this way in development only; here they are in the file of --rules."
+            ), headers))
+      }
+      let name = path.dropFirst(Self.emulatorPath.count).dropLast(Self.rulesMethod.count)
+      let decoded = try PercentEncoding.decoded(name, keepsSlashes: true, at: "path")
+      return .call(setRules, request.metadata, RulesCall(name: decoded, headers: headers))
     default:
       return nil
     }

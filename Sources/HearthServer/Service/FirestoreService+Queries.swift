@@ -15,6 +15,7 @@ extension FirestoreService {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
     let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
+    if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .list(decoded.query), in: database)
     if message.hasExplainOptions, !message.explainOptions.analyze {
@@ -55,6 +56,7 @@ extension FirestoreService {
     let aggregations = try Aggregation.decode(aggregationQuery.aggregations)
     let decoded = try CheckedQuery(
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
+    if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .aggregate(decoded.query), in: database)
     do {

@@ -4,8 +4,12 @@ internal import HearthModel
 enum Access: Sendable {
   /// To read documents by name.
   case get(ArraySlice<DocumentKey>)
-  /// To read the result of a query, or its plan.
+  /// To read the result of a query.
   case list(Query)
+  /// To choose a time in the past to read at.
+  case readPast
+  /// To learn how a query runs, and what it costs.
+  case explain(Query)
   /// To add up the result of a query.
   case aggregate(Query)
   /// To learn the ids of the collections below a document, or those of the documents below a collection that have something below them.
@@ -24,7 +28,7 @@ enum Access: Sendable {
     switch self {
     case .get(let keys): (Array(keys), nil)
     case .list(let query), .aggregate(let query): ([], query)
-    case .listChildren, .partition, .write, .beginTransaction, .clear, .watch: ([], nil)
+    case .readPast, .explain, .listChildren, .partition, .write, .beginTransaction, .clear, .watch: ([], nil)
     }
   }
 }
@@ -33,20 +37,20 @@ enum Access: Sendable {
 protocol AccessGuard: Sendable {
   /// Called before anything is done, and before a transaction locks what it reads. Not called for the end of a transaction without a commit.
   ///
+  /// - Returns: The rules that decide on the access; nil if it is allowed.
   /// - Throws: PERMISSION_DENIED for what the caller may not do.
-  func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError)
-}
+  func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck?
 
-/// Allows everything to everyone.
-struct OpenAccess: AccessGuard {
-  func check(_ access: Access, by caller: Caller, in database: DatabaseID) {}
-}
+  /// Called before a database is opened.
+  ///
+  /// - Throws: PERMISSION_DENIED for a caller that may do nothing there.
+  func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError)
 
-/// Allows everything to the owner and nothing to anybody else.
-struct OwnerAccess: AccessGuard {
-  func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) {
-    guard case .owner = caller else { throw .insufficientPermissions }
-  }
+  /// False if every caller is taken for the owner.
+  func tellsCallersApart(in database: DatabaseID) -> Bool
+
+  /// Changes when the rules do, after which what was allowed to a listener is decided again.
+  var release: Int { get }
 }
 
 extension StatusError {

@@ -16,8 +16,11 @@ package enum Caller: Sendable {
     package var id: String
     /// The contents of the token.
     package var claims: MapValue
+    /// The one project whose databases the user may use; nil if the token is not bound to a project.
+    package var project: String?
 
-    package init(issuer: String, id: String, claims: MapValue) {
+    package init(issuer: String, id: String, claims: MapValue, project: String? = nil) {
+      self.project = project
       self.issuer = issuer
       self.id = id
       self.claims = claims

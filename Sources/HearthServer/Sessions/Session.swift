@@ -20,8 +20,31 @@ struct Session: Sendable {
 
   private var storage: any ServerStorage { database.storage }
 
-  private func check(_ access: Access) throws(StatusError) {
+  /// - Returns: The rules that decide on the access; nil if it is allowed.
+  private func check(_ access: Access) throws(StatusError) -> RuleCheck? {
     try accessGuard.check(access, by: caller, in: database.id)
+  }
+
+  /// Checks an access on which no rules decide.
+  private func checkWithoutRules(_ access: Access) throws(StatusError) {
+    guard try check(access) == nil else { throw .insufficientPermissions }
+  }
+
+  /// Reads the documents that rules look up.
+  ///
+  /// - Parameter version: Nil for the present.
+  private func reading(at version: SnapshotVersion?) -> RuleCheck.Reading {
+    { [storage] keys throws(StatusError) in try await storage.documents(for: keys, at: version).documents }
+  }
+
+  /// Decides by rules on documents of any number and size.
+  private func get(
+    _ keys: [DocumentKey], by rules: RuleCheck, at version: SnapshotVersion?
+  ) async throws(StatusError) -> Set<DocumentKey> {
+    let first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document] = {
+      [storage] keys throws(StatusError) in try await storage.firstDocuments(of: keys, at: version).documents
+    }
+    return try await rules.get(keys, first: first, reading(at: version))
   }
 }
 
@@ -41,9 +64,10 @@ extension Session {
     try await storage.currentVersion()
   }
 
-  /// As ``ServerStorage/snapshot(at:)``.
+  /// As ``ServerStorage/snapshot(at:)``, for those who may choose a time: rules that were replaced, and rights that have ended, do not hold there.
   func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
-    try await storage.snapshot(at: readTime)
+    try checkWithoutRules(.readPast)
+    return try await storage.snapshot(at: readTime)
   }
 }
 
@@ -71,37 +95,55 @@ extension Session {
 extension Session {
   /// As ``ServerStorage/documents(for:at:)``.
   func documents(for keys: [DocumentKey], at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
-    try check(.get(keys[...]))
-    return try await storage.documents(for: keys, at: version)
+    let rules = try check(.get(keys[...]))
+    let answer = try await storage.documents(for: keys, at: version)
+    try await rules?.get(answer.documents, reading(at: answer.readVersion))
+    return answer
   }
 
   /// As ``ServerStorage/firstDocuments(of:at:)``.
   func firstDocuments(
     of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
-    try check(.get(keys))
-    return try await storage.firstDocuments(of: keys, at: version)
+    let rules = try check(.get(keys))
+    let answer = try await storage.firstDocuments(of: keys, at: version)
+    try await rules?.get(answer.documents, reading(at: answer.readVersion))
+    return answer
   }
 
   /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
   func page(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
-    if cursor == nil { try check(.list(query)) }
-    return try await storage.page(of: query, after: cursor, at: version)
+    guard cursor == nil, let rules = try check(.list(query)) else {
+      return try await storage.page(of: query, after: cursor, at: version)
+    }
+    // Decided and read at one version.
+    let version = if let version { version } else { try await storage.currentVersion() }
+    try await rules.list(query, reading(at: version))
+    return try await storage.page(of: query, after: nil, at: version)
   }
 
   /// As ``ServerStorage/plan(of:)``.
   func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
-    try check(.list(query))
+    try checkWithoutRules(.explain(query))
     return try await storage.plan(of: query)
+  }
+
+  /// - Throws: PERMISSION_DENIED for a caller that may not learn how a query runs.
+  func checkExplaining(_ query: Query) throws(StatusError) {
+    try checkWithoutRules(.explain(query))
   }
 
   /// As ``ServerStorage/aggregate(_:over:skipping:at:)``.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {
-    try check(.aggregate(query))
+    guard let rules = try check(.aggregate(query)) else {
+      return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+    }
+    let version = if let version { version } else { try await storage.currentVersion() }
+    try await rules.list(query.widened(by: offset), reading(at: version))
     return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
   }
 
@@ -109,7 +151,7 @@ extension Session {
   func collectionIDs(
     under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> [String] {
-    try check(.listChildren(of: parent))
+    try checkWithoutRules(.listChildren(of: parent))
     return try await storage.collectionIDs(under: parent, after: last, limit: limit, at: version)
   }
 
@@ -117,7 +159,7 @@ extension Session {
   func partitionPoints(
     of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> PartitionAnswer {
-    try check(.partition(query))
+    try checkWithoutRules(.partition(query))
     return try await storage.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
   }
 }
@@ -129,7 +171,7 @@ extension Session {
   func beginTransaction(
     _ isolation: TransactionIsolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
   ) async throws(StatusError) -> [UInt8] {
-    try check(.beginTransaction)
+    try checkWithoutRules(.beginTransaction)
     // One that is not the caller's counts as not known.
     let repeated = seal.open(repeated, .transaction, for: caller) ?? []
     return seal.seal(
@@ -141,8 +183,15 @@ extension Session {
   /// - Parameter access: The kind of the read: documents, the result of a query, or a sum over it.
   /// - Returns: As ``Transactions/read(_:keys:query:)``.
   func read(_ access: Access, in transaction: [UInt8]) async throws(StatusError) -> SnapshotVersion? {
-    try check(access)
     let (keys, query) = access.contents
+    if let rules = try check(access) {
+      // Nobody locks what it may not read.
+      if let query {
+        try await rules.list(query, reading(at: nil))
+      } else {
+        _ = try await get(keys, by: rules, at: nil)
+      }
+    }
     return try await database.transactions.read(openedTransaction(transaction), keys: keys, query: query)
   }
 
@@ -167,10 +216,19 @@ extension Session {
 extension Session {
   /// As ``ServerStorage/commit(_:)``. A label is the caller's own: another caller's request with the same one is another request.
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-    try check(.write(request.mutations))
     var request = request
+    let rules = try check(.write(request.mutations))
+    request.commitGuard = rules
     request.label = request.label?.bound(to: caller)
-    return try await storage.commit(request)
+    var outcome = try await storage.commit(request)
+    guard let rules, let document = outcome.document else { return outcome }
+    // Who may write a document may not be allowed to read it.
+    do {
+      try await rules.get([document], reading(at: outcome.version))
+    } catch {
+      outcome.document = .found(document.key, version: document.version, fields: EncodedFields([:]))
+    }
+    return outcome
   }
 
   /// Commits the writes of a request, which may end a transaction.
@@ -179,19 +237,22 @@ extension Session {
   func commit(
     _ mutations: [Mutation], endingTransaction transaction: [UInt8]
   ) async throws(StatusError) -> CommitOutcome {
-    try check(.write(mutations))
-    guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
+    var request = CommitRequest(mutations: mutations)
+    request.commitGuard = try check(.write(mutations))
+    guard !transaction.isEmpty else { return try await storage.commit(request) }
+    request.isInTransaction = true
+    let ending = request
     let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
-      try await database.transactions.commit(mutations, ending: transaction)
+      try await database.transactions.commit(ending, ending: transaction)
     }
   }
 
   /// As ``ServerStorage/clear(_:)``, and aborts all open transactions of the database.
   func clear(_ place: ResourcePath) async throws(StatusError) {
-    try check(.clear(place))
+    try checkWithoutRules(.clear(place))
     try await database.transactions.abortAll()
     try await storage.clear(place)
   }
@@ -200,7 +261,7 @@ extension Session {
 // MARK: - Watching
 
 extension Session {
-  /// The commits, for streams, which call ``checkWatching(_:)`` for each of their targets.
+  /// The commits, for streams, which ask for a grant for each of their targets.
   var feed: ChangeFeed { storage.feed }
 
   /// As ``ChangeSource/catchUpFeed()``.
@@ -211,14 +272,65 @@ extension Session {
   /// As ``ChangeSource/epochs``.
   var epochs: Epochs { storage.epochs }
 
+  /// Decides whether the caller may watch something.
+  ///
+  /// - Parameter version: That of what the caller is about to get.
+  /// - Returns: What the decision depends on; nil if it stands whatever happens.
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
-  func checkWatching(_ source: WatchSource) throws(StatusError) {
-    try check(.watch(source))
+  func grant(_ source: WatchSource, at version: SnapshotVersion) async throws(StatusError) -> WatchGrant? {
+    let release = accessGuard.release
+    guard let rules = try check(.watch(source)) else { return nil }
+    let keys: [DocumentKey]
+    let lookedUp: Set<DocumentKey>
+    do throws(StatusError) {
+      switch source {
+      case .query(let query):
+        keys = query.documentAtPath.map { [$0] } ?? []
+        lookedUp = try await rules.list(query, reading(at: version))
+      case .documents(let named):
+        // All of them are decided again with each change of one.
+        guard named.count <= Self.grantedDocuments else {
+          throw StatusError.invalid(
+            "a target of documents may name \(Self.grantedDocuments) of them under security rules; this one names \(named.count)")
+        }
+        keys = named
+        lookedUp = try await get(named, by: rules, at: version)
+      }
+    } catch {
+      throw Self.watchFailure(error)
+    }
+    return WatchGrant(
+      release: release, lookedUp: lookedUp.subtracting(keys), dependsOnDocuments: !keys.isEmpty)
+  }
+
+  /// The documents that a target may name under rules. Clients name one.
+  private static let grantedDocuments = 100
+
+  /// The release of the rules by which a grant is decided now.
+  var ruleRelease: Int { accessGuard.release }
+
+  /// Reads of a target for which the caller has a grant. Its rules are not asked again.
+  private func checkGranted(_ source: WatchSource) throws(StatusError) { _ = try check(.watch(source)) }
+
+  /// As ``page(of:after:at:)``, of a target.
+  func grantedPage(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
+  ) async throws(StatusError) -> QueryPage {
+    if cursor == nil { try checkGranted(.query(query)) }
+    return try await storage.page(of: query, after: cursor, at: version)
+  }
+
+  /// As ``firstDocuments(of:at:)``, of a target.
+  func grantedDocuments(
+    firstOf keys: ArraySlice<DocumentKey>, at version: SnapshotVersion
+  ) async throws(StatusError) -> [Document] {
+    try checkGranted(.documents(Array(keys)))
+    return try await storage.firstDocuments(of: keys, at: version).documents
   }
 
   /// As ``ServerStorage/count(of:at:)``.
   func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
-    try check(.watch(.query(query)))
+    try checkGranted(.query(query))
     return try await storage.count(of: query, at: version)
   }
 
@@ -227,7 +339,7 @@ extension Session {
     of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
     edges: WindowEdges?
   ) async throws(StatusError) -> DifferencePiece? {
-    if cursor == nil { try check(.watch(source)) }
+    if cursor == nil { try checkGranted(source) }
     return try await storage.difference(of: source, after: start, through: end, from: cursor, edges: edges)
   }
 
@@ -235,7 +347,7 @@ extension Session {
   func changeCount(
     of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
   ) async throws(StatusError) -> Int? {
-    try check(.watch(.query(query)))
+    try checkGranted(.query(query))
     return try await storage.changeCount(of: query, after: start, through: end, upTo: limit)
   }
 }

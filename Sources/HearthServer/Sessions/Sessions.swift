@@ -7,7 +7,7 @@ struct Sessions: Sendable {
   private let accessGuard: any AccessGuard
   private let seal = CallerSeal()
 
-  init(databases: any Databases, accessGuard: any AccessGuard = OpenAccess()) {
+  init(databases: any Databases, accessGuard: any AccessGuard = AccessRules(isDevelopment: true)) {
     self.databases = databases
     self.accessGuard = accessGuard
   }
@@ -20,7 +20,9 @@ struct Sessions: Sendable {
   }
 
   func open(_ id: DatabaseID, of caller: Caller) async throws(StatusError) -> Session {
-    Session(try await databases.database(id), of: caller, accessGuard: accessGuard, seal: seal)
+    let caller = accessGuard.tellsCallersApart(in: id) ? caller : .owner
+    try accessGuard.checkOpening(id, by: caller)
+    return Session(try await databases.database(id), of: caller, accessGuard: accessGuard, seal: seal)
   }
 
   /// The names of the databases that exist and whose collections the caller may list, in order.
@@ -29,7 +31,12 @@ struct Sessions: Sendable {
   func databaseNames(for call: ServerCall) async throws(StatusError) -> [DatabaseID] {
     let caller = try Self.caller(of: call)
     return try await databases.names().filter { id in
-      (try? accessGuard.check(.listChildren(of: ResourcePath()), by: caller, in: id)) != nil
+      let caller = accessGuard.tellsCallersApart(in: id) ? caller : .owner
+      do throws(StatusError) {
+        return try accessGuard.check(.listChildren(of: ResourcePath()), by: caller, in: id) == nil
+      } catch {
+        return false
+      }
     }
   }
 

@@ -6,6 +6,10 @@ struct CommitRequest: Sendable {
   var mutations: [Mutation]
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
   var label: RequestLabel?
+  /// Decides whether the caller may make the commit; nil if it may.
+  var commitGuard: (any CommitGuard)?
+  /// True for the commit of a transaction.
+  var isInTransaction = false
   /// True for a request with one write whose outcome contains the resulting document.
   var returnsDocument = false
 

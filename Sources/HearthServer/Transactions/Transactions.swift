@@ -52,10 +52,10 @@ protocol Transactions: Sendable {
   /// that is still in progress, so it never applies them twice. After trouble that leaves nothing behind (UNAVAILABLE, RESOURCE_EXHAUSTED, INTERNAL,
   /// CANCELLED) the transaction is open again. A task that is cancelled while the commit is made durable gets its outcome all the same.
   ///
-  /// - Parameter mutations: May be none: then the transaction only ends. Otherwise as those of ``ServerStorage/commit(_:)``.
+  /// - Parameter request: Its mutations may be none: then the transaction only ends. Otherwise as those of ``ServerStorage/commit(_:)``.
   /// - Throws: INVALID_ARGUMENT for a transaction that is not open, or for writes of a read-only one; ABORTED if something that it has read was
   ///   changed; what ``ServerStorage/commit(_:)`` throws.
-  func commit(_ mutations: [Mutation], ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome
+  func commit(_ request: CommitRequest, ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome
 
   /// Ends a transaction without a commit, also in a task that is cancelled. Does nothing for one that has ended.
   ///

@@ -86,7 +86,7 @@ struct ListenSession {
   }
 
   private mutating func remove(_ id: TargetID) async throws {
-    if let target = targets.remove(id) { feed.leave(target.query, by: subscriber) }
+    if let target = targets.remove(id) { leave(target) }
     try await send(.init(state: .removed, targetIDs: [id]))
   }
 
@@ -95,7 +95,6 @@ struct ListenSession {
     var target: WatchedTarget
     do {
       target = try WatchTargetDecoder(database: database).decode(message, id: id)
-      try database.checkWatching(target.source)
     } catch {
       return try await refuse(id, StatusError(describing: error))
     }
@@ -163,6 +162,61 @@ struct ListenSession {
     return message.targetID
   }
 
+  // MARK: - Rules
+
+  /// Decides whether the caller may have a target, and joins the documents on which that depends.
+  private func authorize(_ target: inout WatchedTarget) async throws(StatusError) {
+    var grant = try await database.grant(target.source, at: version)
+    for _ in 0..<Self.authorizationAttempts {
+      if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }
+      target.lookedUp = grant.flatMap { grant in
+        let keys = grant.lookedUp.sorted { $0.canonicalString < $1.canonicalString }
+        return keys.isEmpty ? nil : feed.join(.documents(keys), by: subscriber)
+      }
+      target.grant = grant
+      guard target.lookedUp != nil else { return }
+      // They may have changed before they were joined.
+      let present = try await database.grant(target.source, at: database.currentVersion())
+      if present?.lookedUp == grant?.lookedUp { return }
+      grant = present
+    }
+    throw StatusError(code: .unavailable, message: "The rules look up other documents each time; listen again.")
+  }
+
+  private static let authorizationAttempts = 4
+
+  /// Decides again on some targets, and on those that former rules have allowed. Those that may not be had any more end.
+  private mutating func authorizeAgain(_ ids: Set<TargetID>) async throws {
+    let release = database.ruleRelease
+    for id in targets.granted where ids.contains(id) || targets.target(id)?.grant?.release != release {
+      guard var target = targets.remove(id) else { continue }
+      do {
+        try await authorize(&target)
+        targets.insert(target)
+      } catch {
+        leave(target)
+        try await end(id, error)
+      }
+    }
+  }
+
+  /// The targets whose grants may end with changes: the documents that rules have looked up, or those of the target itself.
+  private func affected(by taken: SharedQueries.Taken) -> Set<TargetID> {
+    guard !targets.granted.isEmpty else { return [] }
+    var ids: Set<TargetID> = []
+    for query in taken.changes.map(\.query) + taken.dropped {
+      ids.formUnion(targets.ids(lookingUp: query))
+      ids.formUnion(targets.ids(of: query).filter { targets.target($0)?.grant?.dependsOnDocuments == true })
+    }
+    return ids
+  }
+
+  /// The stream hears of a target no more.
+  private func leave(_ target: WatchedTarget) {
+    feed.leave(target.query, by: subscriber)
+    if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }
+  }
+
   // MARK: - First snapshot
 
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
@@ -172,17 +226,19 @@ struct ListenSession {
       to: target, at: version, of: database, output: output, freeChanges: freeChanges)
     transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
     let filter: WatchExistenceFilter?
+    var target = target
     do {
+      try await authorize(&target)
       filter = try await start(target, message, &transfer)
     } catch {
-      feed.leave(target.query, by: subscriber)
+      leave(target)
       guard let error = error as? StatusError, error.endsTarget else { throw error }
       return try await transfer.send([removed(target.id, cause: error)])
     }
     var closing: [ListenMessage] = filter.map { [.response(.existenceFilter($0))] } ?? []
     closing += [current(target.id), globalSnapshot()]
     if target.isOnce {
-      feed.leave(target.query, by: subscriber)
+      leave(target)
       closing.append(removed(target.id))
     } else {
       targets.insert(target)
@@ -264,8 +320,11 @@ struct ListenSession {
   }
 
   /// Sends a fresh resume token even if nothing of the targets has changed, so that a later resumption is short.
+  ///
+  /// Targets that new rules do not allow end.
   mutating func refreshToken() async throws {
     try await catchUp()
+    try await authorizeAgain([])
     guard !targets.isEmpty, announcedVersion < version else { return }
     try await output.send([globalSnapshot()])
   }
@@ -275,6 +334,7 @@ struct ListenSession {
     assert(taken.through > version, "a stream at version \(version) advances to \(taken.through)")
     let start = version
     version = taken.through
+    try await authorizeAgain(affected(by: taken))
     var logged = taken.dropped.flatMap { targets.ids(of: $0) }
     guard !taken.changes.isEmpty || !logged.isEmpty else { return }
     let (changes, changed) = takeChanges(&taken)
@@ -307,7 +367,10 @@ struct ListenSession {
     }
     taken.changes = []
     var delta = WatchDelta()
-    for target in changed.sorted(by: { $0.id < $1.id }) { delta.collect(target.changes, of: target.id) }
+    for target in changed.sorted(by: { $0.id < $1.id }) {
+      delta.collect(
+        target.changes, of: target.id, hidesLeaving: targets.target(target.id)?.grant != nil)
+    }
     return (HeldChanges(delta, limits: heldChanges), changed.map(\.id))
   }
 
@@ -357,7 +420,7 @@ struct ListenSession {
   private mutating func end(_ target: WatchedTarget, _ error: StatusError) async throws {
     guard error.endsTarget else { throw error }
     _ = targets.remove(target.id)
-    feed.leave(target.query, by: subscriber)
+    leave(target)
     try await end(target.id, error)
   }
 }

@@ -17,6 +17,8 @@ enum ResumePosition {
       guard let token = ResumeToken(bytes: [UInt8](bytes)), database.epochs.contains(token) else { return nil }
       start = token.version
     case .readTime(let time):
+      // It would name the documents of a result that the caller has never seen.
+      guard case .owner = database.caller else { return nil }
       guard let timestamp = try? database.translator.decode(time, at: "read_time") else { return nil }
       start = SnapshotVersion(timestamp)
       guard database.epochs.contains(start) else { return nil }

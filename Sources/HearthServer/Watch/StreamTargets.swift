@@ -6,6 +6,10 @@ internal import HearthModel
 struct StreamTargets {
   private var targets: [WatchedTarget] = []
   private var byQuery: [ChangeFeed.QueryID: [TargetID]] = [:]
+  /// The targets whose grants depend on documents that were looked up, by the number of these in the feed.
+  private var byLookedUp: [ChangeFeed.QueryID: [TargetID]] = [:]
+  /// The targets with grants, ascending.
+  private(set) var granted: [TargetID] = []
 
   var isEmpty: Bool { targets.isEmpty }
   var count: Int { targets.count }
@@ -28,6 +32,8 @@ struct StreamTargets {
     targets.insert(target, at: position)
     let ids = byQuery[target.query] ?? []
     byQuery[target.query] = (ids + [target.id]).sorted()
+    if target.grant != nil { granted = (granted + [target.id]).sorted() }
+    if let lookedUp = target.lookedUp { byLookedUp[lookedUp, default: []].append(target.id) }
   }
 
   /// Removes a target. Returns it, or nil when the id is not in use.
@@ -36,8 +42,16 @@ struct StreamTargets {
     let target = targets.remove(at: index)
     byQuery[target.query]?.removeAll { $0 == id }
     if byQuery[target.query]?.isEmpty == true { byQuery[target.query] = nil }
+    granted.removeAll { $0 == id }
+    if let lookedUp = target.lookedUp {
+      byLookedUp[lookedUp]?.removeAll { $0 == id }
+      if byLookedUp[lookedUp]?.isEmpty == true { byLookedUp[lookedUp] = nil }
+    }
     return target
   }
+
+  /// The ids of the targets whose grants depend on these documents.
+  func ids(lookingUp documents: ChangeFeed.QueryID) -> [TargetID] { byLookedUp[documents] ?? [] }
 
   /// The ids of the targets with one query, ascending.
   func ids(of query: ChangeFeed.QueryID) -> [TargetID] { byQuery[query] ?? [] }

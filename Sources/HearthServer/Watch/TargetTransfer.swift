@@ -68,9 +68,9 @@ struct TargetTransfer {
     try await flushIfFull()
   }
 
-  /// - Parameter isContentNew: False if the document was only pushed out of a limit.
+  /// - Parameter isContentNew: False if the document was only pushed out of a limit. Then only its name is sent, as under a grant.
   private mutating func remove(_ document: Document, isContentNew: Bool = true) async throws {
-    if !isContentNew {
+    if !isContentNew || target.grant != nil && document.isFound {
       let message = SharedDocument(document).message(
         updated: [], removed: [target.id], isContentNew: false, in: database.id)
       MessageAssembler.write(message, to: &frames)
@@ -210,7 +210,7 @@ struct TargetTransfer {
     repeat {
       let page: QueryPage
       do {
-        page = try await database.page(of: query, after: cursor, at: start)
+        page = try await database.grantedPage(of: query, after: cursor, at: start)
       } catch {
         guard error.code == .failedPrecondition else { throw error }
         return nil

@@ -9,7 +9,7 @@ extension Session {
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
   ) async throws(StatusError) -> QueryPage {
     do {
-      return try await page(of: query, after: cursor, at: version)
+      return try await grantedPage(of: query, after: cursor, at: version)
     } catch {
       throw Self.watchFailure(error)
     }
@@ -20,7 +20,7 @@ extension Session {
     firstOf keys: ArraySlice<DocumentKey>, at version: SnapshotVersion
   ) async throws(StatusError) -> [Document] {
     do {
-      return try await firstDocuments(of: keys, at: version).documents
+      return try await grantedDocuments(firstOf: keys, at: version)
     } catch {
       throw Self.watchFailure(error)
     }
@@ -35,7 +35,7 @@ extension Session {
     }
   }
 
-  private static func watchFailure(_ error: StatusError) -> StatusError {
+  static func watchFailure(_ error: StatusError) -> StatusError {
     guard error.code == .failedPrecondition else { return error }
     return StatusError(
       code: .unavailable, message: "The stream has fallen behind the history that the server keeps; listen again.")

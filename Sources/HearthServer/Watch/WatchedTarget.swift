@@ -8,6 +8,10 @@ struct WatchedTarget: Sendable {
   let isOnce: Bool
   /// The number of the shared query in the feed.
   var query: ChangeFeed.QueryID = 0
+  /// Nil if no rules decide on the target. Rules allow the documents that are in it, so of those that leave it only the name is sent.
+  var grant: WatchGrant?
+  /// The number in the feed of the documents that the rules have looked up for the grant; nil if there are none.
+  var lookedUp: ChangeFeed.QueryID?
 
   init(id: TargetID, source: WatchSource, isOnce: Bool) {
     self.id = id
@@ -87,12 +91,15 @@ struct WatchDelta: Sendable {
 
 extension WatchDelta {
   /// The changes that the feed has matched.
-  mutating func collect(_ changes: [WatchChange], of target: TargetID) {
+  ///
+  /// - Parameter hidesLeaving: True if the caller may see what is in the result, and not what a document has become that has left it.
+  mutating func collect(_ changes: [WatchChange], of target: TargetID, hidesLeaving: Bool) {
     for change in changes {
       if change.isIn {
         update(change.document, in: target)
       } else {
-        remove(change.document, from: target, isContentNew: change.isContentNew)
+        let isHidden = hidesLeaving && change.document.document.isFound
+        remove(change.document, from: target, isContentNew: change.isContentNew && !isHidden)
       }
     }
   }

@@ -20,10 +20,15 @@ struct SessionTests {
 
     var questionCount: Int { questions.withLock { $0 } }
 
-    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) {
+    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
       questions.withLock { $0 += 1 }
       if refuses(access) { throw SessionTests.denied }
+      return nil
     }
+
+    func checkOpening(_ database: DatabaseID, by caller: Caller) {}
+    func tellsCallersApart(in database: DatabaseID) -> Bool { true }
+    var release: Int { 0 }
   }
 
   private typealias Attempt = @Sendable (Session) async throws -> Void
@@ -44,7 +49,7 @@ struct SessionTests {
     ("a commit", { _ = try await $0.commit(CommitRequest(mutations: [.delete(key("c/a"))])) }),
     ("a commit of a call", { _ = try await $0.commit([.delete(key("c/a"))], endingTransaction: []) }),
     ("clearing", { try await $0.clear(path("c")) }),
-    ("a target", { try $0.checkWatching(.query(query)) }),
+    ("a target", { _ = try await $0.grant(.query(query), at: $0.feed.latestVersion) }),
     ("the size of a target", { _ = try await $0.count(of: query, at: $0.feed.latestVersion) }),
     (
       "a difference",

@@ -50,7 +50,7 @@ final class StorageFixture: Sendable {
 
 extension HostedDatabase {
   /// A session of a caller who may do everything.
-  var session: Session { Session(self, of: .owner, accessGuard: OpenAccess(), seal: CallerSeal()) }
+  var session: Session { Session(self, of: .owner, accessGuard: AccessRules(isDevelopment: true), seal: CallerSeal()) }
 
   /// The transactions of a database of the embedded storage.
   var registry: TransactionRegistry {
@@ -101,13 +101,13 @@ struct Listener {
 
   init(
     _ fixture: StorageFixture, database: HostedDatabase? = nil, freeChanges: Int = TargetTransfer.freeChanges,
-    accessGuard: any AccessGuard = OpenAccess()
+    of caller: Caller = .owner, accessGuard: any AccessGuard = AccessRules(isDevelopment: true)
   ) {
     let received = ReceivedMessages()
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    let database = Session(database ?? fixture.database, of: .owner, accessGuard: accessGuard, seal: CallerSeal())
+    let database = Session(database ?? fixture.database, of: caller, accessGuard: accessGuard, seal: CallerSeal())
     session = ListenSession(database: database, subscriber: subscriber, freeChanges: freeChanges) {
       try received.append($0)
     }

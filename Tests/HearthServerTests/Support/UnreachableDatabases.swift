@@ -102,7 +102,7 @@ private struct UnreachableTransactions: Transactions {
     _ transaction: [UInt8], keys: [DocumentKey], query: Query?
   ) async throws(StatusError) -> SnapshotVersion? { throw UnreachableDatabases.error }
 
-  func commit(_ mutations: [Mutation], ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome {
+  func commit(_ request: CommitRequest, ending transaction: [UInt8]) async throws(StatusError) -> CommitOutcome {
     throw UnreachableDatabases.error
   }
 

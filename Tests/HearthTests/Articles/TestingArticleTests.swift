@@ -21,6 +21,37 @@ func device(_ server: TestServer) -> Firestore {
 
 @Suite("Notes", .timeLimit(.minutes(1)))
 struct NotesTests {
+  @Test("users read their own notes only")
+  func rules() async throws {
+    try await TestServer.run { server in
+      try server.setSecurityRules(
+        """
+        rules_version = '2';
+        service cloud.firestore {
+          match /databases/{database}/documents/notes/{note} {
+            allow read, write: if request.auth.uid == resource.data.owner || request.auth.uid == request.resource.data.owner;
+          }
+        }
+        """)
+      let db = device(server)
+      let settings = db.settings
+      settings.credentials = IDTokenCredentials(userID: "alice") { _ in
+        IDToken(try TestServer.token(userID: "alice"), userID: "alice")
+      }
+      db.settings = settings
+      try await db.document("notes/a").setData(["owner": "alice"])
+      let error = await #expect(throws: (any Error).self) {
+        try await db.document("notes/b").setData(["owner": "bob"])
+      }
+      #expect((error as? NSError)?.code == FirestoreErrorCode.permissionDenied.rawValue)
+      // Rules with errors say where, and leave the former ones in force.
+      let mistake = #expect(throws: (any Error).self) { try server.setSecurityRules("service cloud.firestore {\n  match") }
+      #expect(mistake.map { "\($0)" }?.contains("2") == true)
+      #expect(try await db.document("notes/a").getDocument(source: .server).exists)
+      try await db.terminate()
+    }
+  }
+
   @Test("a note of one device is there on another one")
   func sharing() async throws {
     try await TestServer.run { server in

@@ -1,0 +1,228 @@
+internal import HearthModel
+internal import HearthRules
+
+/// Decides by rules on what one caller does in one database.
+struct RuleCheck: Sendable {
+  let rules: RuleSet
+  let caller: Caller
+  let database: DatabaseID
+  /// `request.time` of a request that is no commit.
+  let time: Timestamp
+  /// True if the caller is told which rule has refused: in development, because it tells what the rules are.
+  let explains: Bool
+
+  /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
+  private static let documentsOfRequest = 20
+
+  /// Reads documents, found or missing.
+  typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
+
+  // MARK: - Reads
+
+  /// Decides whether the caller may get documents.
+  ///
+  /// - Parameters:
+  ///   - documents: As they are stored, found or missing.
+  ///   - read: Reads further ones as they are at the same version.
+  /// - Returns: The documents that rules have looked up.
+  /// - Throws: PERMISSION_DENIED; what `read` throws.
+  @discardableResult
+  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> Set<DocumentKey> {
+    var known = KnownDocuments(database)
+    try await get(documents, &known, read)
+    return known.keys
+  }
+
+  /// Decides whether the caller may get documents, which are read piece by piece and not kept.
+  ///
+  /// - Parameter first: Reads the first of some documents, as many as make a piece.
+  @discardableResult
+  func get(
+    _ keys: [DocumentKey], first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document],
+    _ read: Reading
+  ) async throws(StatusError) -> Set<DocumentKey> {
+    var known = KnownDocuments(database)
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let documents = try await first(rest)
+      guard !documents.isEmpty else { break }
+      rest = rest.dropFirst(documents.count)
+      try await get(documents, &known, read)
+    }
+    return known.keys
+  }
+
+  private func get(
+    _ documents: [Document], _ known: inout KnownDocuments, _ read: Reading
+  ) async throws(StatusError) {
+    for document in documents {
+      let request = RuleRequest(
+        .get, path: document.key.ruleNames(in: database), auth: caller.ruleValue, time: RuleTimestamp(time),
+        document: try RuleMap.fields(of: document))
+      try await decide(&known, read, on: document.key) { rules.evaluate(request, lookUp: $0) }
+    }
+  }
+
+  /// Decides whether the caller may read the result of a query, whatever is in it.
+  ///
+  /// - Parameter read: As for ``get(_:_:)``.
+  /// - Returns: The documents that rules have looked up.
+  @discardableResult
+  func list(_ query: Query, _ read: Reading) async throws(StatusError) -> Set<DocumentKey> {
+    // A query that names a document is a get with conditions.
+    if let key = query.documentAtPath { return try await get(read([key]), read) }
+    guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
+    var known = KnownDocuments(database)
+    try await decide(&known, read, on: nil) {
+      rules.evaluate(ruleQuery, auth: caller.ruleValue, time: RuleTimestamp(time), lookUp: $0)
+    }
+    return known.keys
+  }
+
+  /// Evaluates until everything is read that rules look up.
+  private func decide(
+    _ known: inout KnownDocuments, _ read: Reading, on key: DocumentKey?,
+    _ evaluate: (@escaping (LookedUpDocument) -> DocumentLookup) -> RuleDecision
+  ) async throws(StatusError) {
+    while true {
+      let snapshot = known
+      let decision = evaluate { snapshot[$0] }
+      switch decision.answer {
+      case .allowed:
+        guard known.note(decision) <= Self.documentsOfRequest else { throw .insufficientPermissions }
+        return
+      case .denied: throw refusal(decision, key)
+      case .needsDocuments(let wanted):
+        let keys = known.unread(among: wanted)
+        // Each round reads something.
+        guard !keys.isEmpty else { throw .insufficientPermissions }
+        try known.add(try await read(keys))
+      }
+    }
+  }
+
+  private func refusal(_ decision: RuleDecision, _ key: DocumentKey?) -> StatusError {
+    guard explains else { return .insufficientPermissions }
+    let reasons = decision.refusals.map { refusal in
+      "line \(refusal.line), \(refusal.rule): \(refusal.failure.map { $0.description } ?? "false")"
+    }
+    let what = key.map { "\($0.canonicalString): " } ?? ""
+    let reason = reasons.isEmpty ? "no rule allows it" : reasons.joined(separator: "; ")
+    return StatusError(
+      code: .permissionDenied, message: "\(StatusError.insufficientPermissions.message) (\(what)\(reason))")
+  }
+}
+
+// MARK: - Writes
+
+extension RuleCheck: CommitGuard {
+  /// The documents that rules look up are read from the storage, or from the request for the state after it.
+  func check(
+    _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+  ) throws {
+    let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
+    var known = KnownDocuments(database)
+    for write in writes {
+      let (key, before) = (write.transition.key, write.transition.before)
+      let request = RuleRequest(
+        write.method, path: key.ruleNames(in: database), auth: caller.ruleValue, time: RuleTimestamp(time),
+        document: try RuleMap.fields(of: before), changed: try RuleMap.fields(of: write.transition.after),
+        inTransaction: inTransaction)
+      while true {
+        let snapshot = known
+        let decision = rules.evaluate(request) { snapshot[$0] }
+        if case .needsDocuments(let wanted) = decision.answer {
+          for document in wanted where !known.has(document) {
+            let key = DocumentKey(document.path, in: database)
+            let state = try key.map { key in
+              document.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
+            }
+            try known.add(state, for: document)
+          }
+          continue
+        }
+        guard decision.isAllowed, known.note(decision) <= Self.documentsOfRequest else {
+          throw refusal(decision, key)
+        }
+        break
+      }
+    }
+  }
+}
+
+extension GuardedWrite {
+  fileprivate var method: RuleMethod {
+    if isOnlyVerified { return .get }
+    switch (transition.before.isFound, transition.after.isFound) {
+    case (true, true): return .update
+    case (false, true): return .create
+    case (_, false): return .delete
+    }
+  }
+}
+
+/// The documents that rules look up for one request.
+private struct KnownDocuments {
+  private struct Name: Hashable {
+    var path: [String]
+    var isAfterwards: Bool
+
+    init(_ path: [String], isAfterwards: Bool) {
+      self.path = path
+      self.isAfterwards = isAfterwards
+    }
+
+    init(_ document: LookedUpDocument) {
+      self.init(document.path, isAfterwards: document.isAfterwards)
+    }
+  }
+
+  private let database: DatabaseID
+  private var states: [Name: DocumentLookup] = [:]
+  private var used: Set<LookedUpDocument> = []
+
+  init(_ database: DatabaseID) {
+    self.database = database
+  }
+
+  /// One of another database is none.
+  subscript(document: LookedUpDocument) -> DocumentLookup {
+    if let state = states[Name(document)] { return state }
+    return DocumentKey(document.path, in: database) == nil ? .missing : .notRead
+  }
+
+  func has(_ document: LookedUpDocument) -> Bool {
+    if case .notRead = self[document] { false } else { true }
+  }
+
+  /// The keys of everything that was looked up.
+  var keys: Set<DocumentKey> { Set(used.compactMap { DocumentKey($0.path, in: database) }) }
+
+  /// Outside of a commit a document is afterwards what it was before.
+  func unread(among wanted: [LookedUpDocument]) -> [DocumentKey] {
+    wanted.filter { !has($0) }.compactMap { DocumentKey($0.path, in: database) }
+  }
+
+  mutating func add(_ documents: [Document]) throws(StatusError) {
+    for document in documents {
+      let path = document.key.ruleNames(in: database)
+      for isAfterwards in [false, true] { try add(document, for: Name(path, isAfterwards: isAfterwards)) }
+    }
+  }
+
+  /// - Parameter document: Nil for one of another database.
+  mutating func add(_ document: Document?, for name: LookedUpDocument) throws(StatusError) {
+    guard let document else { return states[Name(name)] = .missing }
+    try add(document, for: Name(name))
+  }
+
+  private mutating func add(_ document: Document, for name: Name) throws(StatusError) {
+    states[name] = try RuleMap.fields(of: document).map { .found($0) } ?? .missing
+  }
+
+  /// - Returns: The number of documents that were looked up by now.
+  mutating func note(_ decision: RuleDecision) -> Int {
+    used.formUnion(decision.documents)
+    return used.count
+  }
+}

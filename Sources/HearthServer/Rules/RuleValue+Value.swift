@@ -1,0 +1,77 @@
+internal import HearthModel
+internal import HearthRules
+
+extension RuleValue {
+  /// A value of a document as rules see it. A reference is a path.
+  init(_ value: Value) {
+    switch value {
+    case .null: self = .null
+    case .boolean(let flag): self = .bool(flag)
+    case .integer(let number): self = .int(number)
+    case .double(let number): self = .float(number)
+    case .timestamp(let time): self = .timestamp(RuleTimestamp(time))
+    // Exists on devices only.
+    case .pendingServerTimestamp(let time, _): self = .timestamp(RuleTimestamp(time))
+    case .string(let text): self = .string(text)
+    case .bytes(let bytes): self = .bytes(bytes)
+    case .reference(let reference):
+      self = .path(RulePath(reference.database.ruleNames + reference.key.path.segments))
+    case .geoPoint(let point):
+      self = RuleLatLng(latitude: point.latitude, longitude: point.longitude).map { .latlng($0) } ?? .null
+    case .array(let elements): self = .list(elements.map { RuleValue($0) })
+    case .map(let map): self = value.vectorElements.map { .vector($0) } ?? .map(RuleMap(map))
+    }
+  }
+}
+
+extension RuleMap {
+  init(_ map: MapValue) {
+    var fields: [String: RuleValue] = [:]
+    for entry in map.entries { fields[entry.key] = RuleValue(entry.value) }
+    self.init(fields)
+  }
+
+  /// The fields of a document; nil if it is missing.
+  ///
+  /// - Throws: INTERNAL if they are damaged.
+  static func fields(of document: Document) throws(StatusError) -> RuleMap? {
+    guard document.isFound else { return nil }
+    do {
+      return RuleMap(try document.fields.decoded())
+    } catch {
+      throw StatusError(code: .internal, message: "The stored fields of \(document.key) are damaged: \(error)")
+    }
+  }
+}
+
+extension RuleTimestamp {
+  init(_ time: Timestamp) {
+    self.init(seconds: time.seconds, nanoseconds: Int64(time.nanoseconds))
+  }
+}
+
+extension DatabaseID {
+  /// The beginning of paths in rules.
+  var ruleNames: [String] { ["databases", database, "documents"] }
+}
+
+extension DocumentKey {
+  /// The document that a path in rules names; nil for one of another database, and for a path that names no document.
+  init?(_ path: [String], in database: DatabaseID) {
+    let beginning = database.ruleNames
+    guard path.starts(with: beginning),
+      let key = try? DocumentKey(ResourcePath(Array(path.dropFirst(beginning.count))))
+    else { return nil }
+    self = key
+  }
+
+  func ruleNames(in database: DatabaseID) -> [String] { database.ruleNames + path.segments }
+}
+
+extension Caller {
+  /// The variable `request.auth`: the map with `uid` and `token`, or null.
+  var ruleValue: RuleValue {
+    guard case .user(let user) = self else { return .null }
+    return .map(["uid": .string(user.id), "token": .map(RuleMap(user.claims))])
+  }
+}

@@ -1,0 +1,77 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthRPC
+internal import HearthRules
+internal import NIOCore
+
+/// The emulator's request `PUT /emulator/v1/projects/<project>:securityRules`, with which tests load rules.
+struct RulesRequest: Sendable {
+  private let rules: AccessRules
+
+  init(_ rules: AccessRules) {
+    self.rules = rules
+  }
+
+  /// The body of the request.
+  private struct Body: Decodable {
+    struct Rules: Decodable {
+      struct File: Decodable {
+        var content: String
+      }
+
+      var files: [File]
+    }
+
+    var rules: Rules
+  }
+
+  /// The method whose requests ``RulesCall`` makes.
+  var method: CallMethod {
+    .encoded("SetSecurityRules", .oneRequest) { _, message in
+      let (name, body) = RulesCall.parts(of: message)
+      let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == "projects", !parts[1].isEmpty else {
+        throw StatusError.invalid("path: \"\(name.prefix(200))\" is not projects/<project>")
+      }
+      guard let files = try? JSONDecoder().decode(Body.self, from: Data(body)).rules.files, files.count == 1 else {
+        throw StatusError.invalid("The body is not a JSON object with rules.files, an array of one file with content.")
+      }
+      do {
+        rules.replace(try RuleSet(files[0].content), of: String(parts[1]))
+      } catch {
+        throw StatusError.invalid("The rules are not valid: \(error)")
+      }
+    }
+  }
+}
+
+/// The request to replace rules as the bytes of a call: the name of the project, a line feed, and the body.
+struct RulesCall: CallTranscoder {
+  /// Such as `projects/p`.
+  let name: String
+  let headers: [(name: String, value: String)]
+
+  func request(from body: ByteBuffer) -> ByteBuffer {
+    var request = ByteBuffer(string: name.replacing("\n", with: " ") + "\n")
+    request.writeImmutableBuffer(body)
+    return request
+  }
+
+  static func parts(of request: ByteBuffer) -> (name: String, body: [UInt8]) {
+    let bytes = Array(request.readableBytesView)
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+    return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[end...].dropFirst()))
+  }
+
+  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
+
+  var head: WebResponse {
+    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
+    response.body.writeString("{}\n")
+    return response
+  }
+
+  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
+    status.code == .ok ? head : .error(status, headers)
+  }
+}

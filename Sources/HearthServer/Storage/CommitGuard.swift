@@ -1,0 +1,20 @@
+internal import HearthModel
+
+/// Decides inside the transaction of a commit whether its caller may make it.
+protocol CommitGuard: Sendable {
+  /// - Parameters:
+  ///   - writes: The documents that the request writes or verifies, each once, in the order of their first write.
+  ///   - time: The time of the commit.
+  ///   - stored: Reads another document as it is before the commit.
+  /// - Throws: PERMISSION_DENIED; what `stored` throws.
+  func check(
+    _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+  ) throws
+}
+
+/// A document that a request writes, before and after all of its writes.
+struct GuardedWrite: Sendable {
+  var transition: DocumentTransition
+  /// True if the request only demands that it has not changed.
+  var isOnlyVerified: Bool
+}

@@ -1,0 +1,11 @@
+internal import HearthModel
+
+/// The permission to watch a target, which ends when the rules decide otherwise.
+struct WatchGrant: Sendable {
+  /// The release of the rules that have decided.
+  var release: Int
+  /// Documents that the rules have looked up, without those of the target itself.
+  var lookedUp: Set<DocumentKey>
+  /// True if the rules decide on each document by its contents: the target asks for documents by their keys.
+  var dependsOnDocuments: Bool
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `hearth serve` with callers that it tells apart, through the program.
+@Suite("hearth serve that tells callers apart", .timeLimit(.minutes(5)))
+final class ServeAccessTests {
+  private let folder = NSTemporaryDirectory() + "hearth-access-" + UUID().uuidString
+
+  private var log: String { "\(folder)/log" }
+
+  init() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  private func file(_ name: String, _ text: String) throws -> String {
+    let path = "\(folder)/\(name)"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  /// - Returns: The lines up to the one that says how to stop, and the port.
+  private func serve(_ arguments: [String]) async throws -> (lines: [String], port: String, server: LineProcess) {
+    let program = Programs.product("hearth").path
+    let server = try LineProcess(
+      URL(fileURLWithPath: "/bin/sh"),
+      ["-c", "exec \"$0\" serve --port 0 --in-memory \"$@\" 2>\(log)", program] + arguments)
+    var lines: [String] = []
+    while let line = await server.nextLine() {
+      lines.append(line)
+      if line.hasPrefix("  stop") { break }
+    }
+    return (lines, String(lines.first?.split(separator: ":").last ?? ""), server)
+  }
+
+  private func hearth(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> (status: Int32, text: String) {
+    let result = try await Programs.runInBackground(Programs.product("hearth"), arguments, environment: environment)
+    return (result.status, result.text)
+  }
+
+  private static let secret = String(repeating: "s3cret", count: 6)
+
+  @Test("with a certificate and a secret, the administrator may do everything and others nothing")
+  func administrator() async throws {
+    let secret = try file("tokens", Self.secret)
+    let (lines, port, server) = try await serve([
+      "--admin-token-file", secret, "--tls-certificate", try file("certificate.pem", TestAuthority.server),
+      "--tls-key", try file("key.pem", TestAuthority.serverKey),
+    ])
+    let text = lines.joined(separator: "\n")
+    #expect(text.contains("administrators only") && text.contains("https://127.0.0.1:\(port)"), "\(text)")
+    #expect(lines.allSatisfy { $0.count <= 80 }, "\(text)")
+    let place = [
+      "--host", "localhost:\(port)", "--tls", "--ca-file", try file("authority.pem", TestAuthority.root), "--project", "p",
+    ]
+    let set = ["data", "set", "a/b", "--json", "{}"] + place
+    let allowed = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret])
+    #expect(allowed.status == 0, "\(allowed.text)")
+    let none = try await hearth(set)
+    #expect(none.status != 0 && none.text.contains("UNAUTHENTICATED"), "\(none.text)")
+    let wrong = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret + "x"])
+    #expect(wrong.status != 0 && wrong.text.contains("UNAUTHENTICATED"), "\(wrong.text)")
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
+  @Test("rules are read again when their file changes, and stay when it has errors")
+  func rules() async throws {
+    func text(_ condition: String) -> String {
+      "service cloud.firestore { match /databases/{d}/documents { match /{doc=**} { allow read: if \(condition); } } }"
+    }
+    let rules = try file("firestore.rules", text("true"))
+    let (lines, port, server) = try await serve(["--rules", rules])
+    #expect(lines.contains { $0.contains("by the rules in") }, "\(lines)")
+    let address = try #require(
+      URL(string: "http://127.0.0.1:\(port)/v1/projects/p/databases/(default)/documents/a/b"))
+    func status() async throws -> Int {
+      let (_, response) = try await URLSession.shared.data(from: address)
+      return (response as? HTTPURLResponse)?.statusCode ?? 0
+    }
+    #expect(try await status() == 404)
+    _ = try file("firestore.rules", text("false"))
+    try await waitUntil { try await status() == 403 }
+    _ = try file("firestore.rules", text("true &&"))
+    try await waitUntil { try String(contentsOfFile: log, encoding: .utf8).contains("the rules stay as they are") }
+    #expect(try await status() == 403)
+    _ = try file("firestore.rules", text("true"))
+    try await waitUntil { try await status() == 404 }
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
+  @Test(
+    "a start with options that do not go together, or files that cannot be used, says why",
+    arguments: [
+      (["--tls-certificate", "x"], "--tls-key"), (["--tls-at-proxy", "--tls-certificate", "x", "--tls-key", "y"], "--tls-at-proxy"),
+      (["--admin-token-file", "/nowhere"], "/nowhere"), (["--service-account", "/nowhere"], "/nowhere"),
+      (["--rules", "/nowhere"], "/nowhere"), (["--token-issuer", "x"], "--token-audience"),
+      (["--token-issuer", "x", "--token-audience", "y"], "--token-keys"), (["--token-keys", "x"], "--token-issuer"),
+      (["--token-issuer", "x", "--token-audience", "y", "--token-keys", "/nowhere"], "/nowhere"),
+      (["--token-issuer", "x", "--token-audience", "y", "--token-keys", "http://example.com/"], "https"),
+      (["--firebase-keys", "x"], "--firebase-project"), (["--app-check-project", "my-app"], "number"),
+      (["--open-to-everyone", "--firebase-project", "x"], "--open-to-everyone"),
+      (["--allow-shutdown", "--firebase-project", "x"], "--allow-shutdown"), (["--project", "x"], "--project"),
+      (["--token-issuer", "x", "--token-audience", "y", "--token-keys", "k", "--rules", "r"], "--project"),
+    ])
+  func mistakes(arguments: [String], word: String) async throws {
+    let result = try await hearth(["serve", "--in-memory", "--port", "0"] + arguments)
+    #expect(result.status != 0 && result.text.contains(word), "\(result.text)")
+  }
+}
