@@ -170,7 +170,8 @@ struct Machine {
     case .builtin(let builtin, let count): return try call(builtin, try popValues(Int(count)))
     case .method(let method, let pattern):
       let values = try popValues(method.argumentCount + 1)
-      for value in values { try spend(value.weight) }
+      // A regular expression reads its text more slowly than others.
+      for value in values { try spend(value.weight * (method.hasPattern ? 4 : 1)) }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
       return try bounded(try Methods(limits: limits).call(method, on: values, compiled))
     case .unknownMethod(let name, let count):
@@ -241,6 +242,7 @@ struct Machine {
 
   func bounded(_ value: RuleValue) throws(RuleFailure) -> RuleValue {
     guard value.weight <= limits.valueWeight else { throw .valueTooLarge(limit: limits.valueWeight) }
+    guard value.depth <= limits.valueDepth else { throw .valueTooDeep(limit: limits.valueDepth) }
     return value
   }
 }

@@ -83,7 +83,11 @@ struct Methods {
       default: return .list(try Self.split(text, by: pattern, stepLimit: steps).map { .string($0) })
       }
     } catch {
-      throw .badPattern(error.description)
+      switch error {
+      case .tooManySteps(let limit), .tooMuchLookahead(let limit): throw .tooMuchWork(limit: limit)
+      case .resultTooLarge(let limit): throw .valueTooLarge(limit: limit)
+      case .badRewriteEscape, .missingGroup: throw .badPattern(error.description)
+      }
     }
   }
 

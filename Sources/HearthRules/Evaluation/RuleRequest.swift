@@ -70,4 +70,9 @@ package struct LookedUpDocument: Hashable, Sendable {
   package let path: [String]
   /// True for `getAfter` and `existsAfter`: the state after the request.
   package let isAfterwards: Bool
+
+  package init(path: [String], isAfterwards: Bool) {
+    self.path = path
+    self.isAfterwards = isAfterwards
+  }
 }

@@ -24,9 +24,11 @@ package struct RuleLimits: Sendable, Hashable {
   // MARK: Resources of the process
 
   /// Bytes and members of a value that rules build.
-  package var valueWeight = 4 << 20
+  package var valueWeight = 2 << 20
+  /// Lists, sets and maps within each other, which are compared and released by functions that call themselves.
+  package var valueDepth = 100
   /// Bytes and members that operators and functions read in one evaluation.
-  package var work = 64 << 20
+  package var work = 32 << 20
   /// Steps of a regular expression; four more for each byte of its text.
   package var patternSteps = 200_000
   /// Instructions of a regular expression.

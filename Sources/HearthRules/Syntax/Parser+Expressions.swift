@@ -165,9 +165,9 @@ extension Parser {
       } else {
         guard lexer.peek() == UInt8(ascii: "{") else { throw unexpected("the segment of a path") }
         try advance()
-        let (part, name) = try readPathVariable()
-        open.pathParts.append(part)
-        end = name.range
+        let variable = try readPathVariable()
+        open.pathParts.append(variable.part)
+        end = variable.end
       }
     } while isPathContinued
     return try endPath(start.through(end), firstPart: firstPart, &open)
@@ -203,7 +203,9 @@ extension Parser {
         // A name in parentheses, whose depth is 2, is no function.
         guard case .variable(let name) = node.kind, node.depth == 1 else { throw unexpected("an operator") }
         tree.nodes.removeLast()
-        return try beginArguments(.call(SyntaxTree.Name(text: name, range: node.range), firstItem: open.items.count), &open)
+        let call = Pending.call(SyntaxTree.Name(text: name, range: node.range), firstItem: open.items.count)
+        guard let whole = try beginArguments(call, &open) else { return nil }
+        operand = whole
       case .sign(.openBracket):
         try advance()
         open.pending.append(.index(operand))
@@ -214,9 +216,12 @@ extension Parser {
         let range = node.range.through(token.range)
         try advance()
         if token.is(.openParenthesis) {
-          return try beginArguments(.method(operand, word, firstItem: open.items.count), &open)
+          let call = Pending.method(operand, word, firstItem: open.items.count)
+          guard let whole = try beginArguments(call, &open) else { return nil }
+          operand = whole
+        } else {
+          operand = try add(.member(operand, word), range)
         }
-        operand = try add(.member(operand, word), range)
       default: return operand
       }
     }
@@ -229,7 +234,7 @@ extension Parser {
       open.pending.append(call)
       return nil
     }
-    return try readPostfixes(of: try endCall(call, &open), &open)
+    return try endCall(call, &open)
   }
 
   private mutating func endCall(_ call: Pending, _ open: inout OpenParts) throws(SyntaxError) -> NodeID {

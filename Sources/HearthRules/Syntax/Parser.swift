@@ -104,10 +104,10 @@ struct Parser {
         try advance()
       } else {
         try advance()
-        let (part, name) = try readPathVariable()
-        parts.append(part)
-        variables.append(name)
-        end = name.range
+        let variable = try readPathVariable()
+        parts.append(variable.part)
+        variables.append(variable.name)
+        end = variable.end
       }
     }
     try expect(.openBrace)
@@ -117,7 +117,10 @@ struct Parser {
   }
 
   /// Reads `{name}`, `{name=*}` or `{name=**}`.
-  mutating func readPathVariable() throws(SyntaxError) -> (SyntaxTree.PathPart, SyntaxTree.Name) {
+  /// - Returns: The segment, the name, and the place of the closing brace.
+  mutating func readPathVariable() throws(SyntaxError) -> (
+    part: SyntaxTree.PathPart, name: SyntaxTree.Name, end: SourceRange
+  ) {
     guard token.is(.openBrace) else { throw unexpected("the segment of a path") }
     try advance()
     let name = try readName("the name of a variable")
@@ -127,8 +130,9 @@ struct Parser {
       if token.is(.recursiveStar) { part = .recursive(name.text) } else if !token.is(.times) { throw unexpected("'**'") }
       try advance()
     }
+    let end = token.range
     try expect(.closeBrace)
-    return (part, name)
+    return (part, name, end)
   }
 
   // MARK: - Declarations

@@ -1,12 +1,14 @@
 /// A list, with the work that comparing it takes.
 package struct RuleList: Sendable {
   package let items: [RuleValue]
-  /// Never more than ``ValueBounds`` allow for what rules build; computed once, so that lists of the same list are not walked twice.
+  /// Computed once, since a list of few values can hold the same list many times, at every level.
   let weight: Int
+  let depth: Int
 
   package init(_ items: [RuleValue]) {
     self.items = items
     weight = items.reduce(1) { $0.addingOrMax($1.weight) }
+    depth = items.reduce(0) { max($0, $1.depth) } + 1
   }
 }
 
@@ -14,10 +16,12 @@ package struct RuleList: Sendable {
 package struct RuleMap: Sendable {
   package let fields: [String: RuleValue]
   let weight: Int
+  let depth: Int
 
   package init(_ fields: [String: RuleValue]) {
     self.fields = fields
     weight = fields.reduce(1) { $0.addingOrMax($1.key.utf8.count).addingOrMax($1.value.weight) }
+    depth = fields.reduce(0) { max($0, $1.value.depth) } + 1
   }
 
   package subscript(name: String) -> RuleValue? { fields[name] }
@@ -30,18 +34,22 @@ package struct ValueSet: Sendable {
   package let items: [RuleValue]
   let keys: Set<LooseKey>
   let weight: Int
+  let depth: Int
 
   package init(_ candidates: some Sequence<RuleValue>) {
     var items: [RuleValue] = []
     var keys: Set<LooseKey> = []
     var weight = 1
+    var depth = 0
     for item in candidates where keys.insert(LooseKey(item)).inserted {
       items.append(item)
       weight = weight.addingOrMax(item.weight)
+      depth = max(depth, item.depth)
     }
     self.items = items
     self.keys = keys
     self.weight = weight
+    self.depth = depth + 1
   }
 
   func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }

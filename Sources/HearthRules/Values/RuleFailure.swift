@@ -29,11 +29,12 @@ package enum RuleFailure: Error, Hashable, Sendable {
   case tooManyExpressions(limit: Int)
   case tooMuchWork(limit: Int)
   case valueTooLarge(limit: Int)
+  case valueTooDeep(limit: Int)
 
   /// True if no operator has a value any more, as a limit of the whole request was reached.
   package var isFinal: Bool {
     switch self {
-    case .tooManyExpressions, .tooMuchWork, .valueTooLarge: true
+    case .tooManyExpressions, .tooMuchWork, .valueTooLarge, .valueTooDeep: true
     default: false
     }
   }
@@ -62,6 +63,7 @@ extension RuleFailure: CustomStringConvertible {
     case .undecided(let what): "the query's filters do not decide \(what)"
     case .tooManyExpressions(let limit): "more than \(limit) expressions are evaluated"
     case .tooMuchWork(let limit): "the evaluation takes more than \(limit) units of work"
+    case .valueTooDeep(let limit): "a value has more than \(limit) levels of lists and maps"
     case .valueTooLarge(let limit): "a value has more than \(limit) bytes and members"
     }
   }

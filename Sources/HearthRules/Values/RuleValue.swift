@@ -61,6 +61,16 @@ package enum RuleValue: Sendable {
     default: 1
     }
   }
+
+  /// The levels of lists, sets and maps within each other. Complexity: O(1).
+  var depth: Int {
+    switch self {
+    case .list(let list): list.depth
+    case .set(let set): set.depth
+    case .map(let map): map.depth
+    default: 0
+    }
+  }
 }
 
 /// Types that stand behind `is`.

@@ -1,16 +1,16 @@
 import TestSupport
 
 /// Draws expressions of the rules language. Most are well typed; now and then a part has another type.
-struct RuleExpressionGenerator {
+package struct RuleExpressionGenerator {
   private var random: SeededGenerator
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   private enum Kind: CaseIterable {
     case bool, int, float, string, bytes, list, set, map, path, duration, timestamp, latlng, null
   }
 
-  mutating func condition() -> String { expression(.bool, depth: 1 + random.below(4)) }
+  package mutating func condition() -> String { expression(.bool, depth: 1 + random.below(4)) }
 
   // MARK: - Types
 
