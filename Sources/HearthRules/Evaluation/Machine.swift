@@ -22,7 +22,7 @@ struct Machine {
   private(set) var workDone = 0
   /// Documents that were looked up, in the order in which they were first needed.
   var documents: [LookedUpDocument] = []
-  /// Those that were not read.
+  /// Documents of these that were not read.
   var unread: [LookedUpDocument] = []
   /// The values of nodes in the order in which they are complete; nil if nobody wants to know them.
   var trace: [(node: Int32, outcome: Outcome)]?
@@ -226,7 +226,11 @@ struct Machine {
       case .segment(let segment): segments.append(segment)
       case .expression:
         guard let value = values.popFirst() else { continue }
-        if case .path(let path) = value { segments += path.segments } else { segments.append(.text(try value.converted())) }
+        if case .path(let path) = value {
+          segments += path.segments
+        } else {
+          segments.append(.text(try value.converted()))
+        }
       }
     }
     return RulePath(segments: segments)
@@ -237,12 +241,12 @@ struct Machine {
   /// Counts the work of an operator or function before it is carried out.
   mutating func spend(_ weight: Int) throws(RuleFailure) {
     workDone = workDone.addingOrMax(weight)
-    guard workDone <= limits.work else { throw .tooMuchWork(limit: limits.work) }
+    guard workDone <= limits.resources.work else { throw .tooMuchWork(limit: limits.resources.work) }
   }
 
   func bounded(_ value: RuleValue) throws(RuleFailure) -> RuleValue {
-    guard value.weight <= limits.valueWeight else { throw .valueTooLarge(limit: limits.valueWeight) }
-    guard value.depth <= limits.valueDepth else { throw .valueTooDeep(limit: limits.valueDepth) }
+    guard value.weight <= limits.resources.valueWeight else { throw .valueTooLarge(limit: limits.resources.valueWeight) }
+    guard value.depth <= limits.resources.valueDepth else { throw .valueTooDeep(limit: limits.resources.valueDepth) }
     return value
   }
 }

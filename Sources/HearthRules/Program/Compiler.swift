@@ -18,7 +18,7 @@ struct Compiler {
   private var block = 0
   /// Parameters and bindings, by their place in the frame.
   private var locals: [String: Int32] = [:]
-  /// What messages call the present place.
+  /// The name of the present place in messages.
   private(set) var title: String?
 
   init(_ tree: SyntaxTree, limits: RuleLimits, issues: IssueList) {
@@ -141,7 +141,9 @@ struct Compiler {
   /// Emits a call, with its arguments on the stack. A function of the rules hides one of the language.
   mutating func emitCall(_ name: String, count: Int, _ node: Int) {
     for block in tree.chain(from: block).reversed() {
-      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else { continue }
+      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else {
+        continue
+      }
       guard tree.functions[callee].parameters.count == count else {
         warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
         emit(.list(Int32(clamping: count)), node, cost: 0)
@@ -180,7 +182,7 @@ struct Compiler {
   private mutating func pattern(_ text: String, _ node: Int, _ method: Method) -> Int32 {
     if let index = patternIndexes[text] { return index }
     do {
-      program.patterns.append(try RegularExpression(text, programLimit: limits.patternProgram))
+      program.patterns.append(try RegularExpression(text, programLimit: limits.resources.patternProgram))
     } catch {
       issues.add(method == .matches ? .error : .warning, "\(error)", at: tree.nodes[node].range, in: title)
       return -1

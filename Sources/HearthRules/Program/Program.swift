@@ -99,7 +99,7 @@ struct Program: Sendable {
   }
 }
 
-/// What a request wants to do with a document.
+/// The access to a document that a request wants.
 package enum RuleMethod: String, Sendable, CaseIterable {
   case get, list, create, update, delete
 

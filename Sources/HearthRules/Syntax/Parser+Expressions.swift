@@ -1,5 +1,5 @@
 extension Parser {
-  /// What waits for an operand on its right, or for its end.
+  /// An operator that waits for an operand on its right, or a bracket for its end.
   private enum Pending {
     case not(SourceRange)
     case negated(SourceRange)
@@ -17,7 +17,7 @@ extension Parser {
     case pathPart(SourceRange, firstPart: Int)
   }
 
-  /// What is open around a place in an expression.
+  /// The operators and brackets that are open around a place in an expression.
   private struct OpenParts {
     var pending: [Pending] = []
     /// The members of lists and maps and the arguments that were read, those of the innermost at the end.

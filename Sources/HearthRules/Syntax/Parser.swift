@@ -62,7 +62,8 @@ struct Parser {
       case "match": try readMatch()
       case "function": try readFunction()
       case "allow" where openBlocks.count > 2: try readPermission()
-      default: throw unexpected(openBlocks.count > 2 ? "'match', 'allow', 'function' or '}'" : "'match', 'function' or '}'")
+      default:
+        throw unexpected(openBlocks.count > 2 ? "'match', 'allow', 'function' or '}'" : "'match', 'function' or '}'")
       }
     }
   }
@@ -127,7 +128,11 @@ struct Parser {
     var part = SyntaxTree.PathPart.variable(name.text)
     if token.is(.assign) {
       try advance()
-      if token.is(.recursiveStar) { part = .recursive(name.text) } else if !token.is(.times) { throw unexpected("'**'") }
+      if token.is(.recursiveStar) {
+        part = .recursive(name.text)
+      } else if !token.is(.times) {
+        throw unexpected("'**'")
+      }
       try advance()
     }
     let end = token.range
@@ -188,7 +193,11 @@ struct Parser {
       condition = try readExpression()
     }
     let end = condition.map { tree.nodes[$0].range } ?? methods[methods.count - 1].range
-    if token.is(.semicolon) { try advance() } else if !token.is(.closeBrace), word != "allow" { throw unexpected("';'") }
+    if token.is(.semicolon) {
+      try advance()
+    } else if !token.is(.closeBrace), word != "allow" {
+      throw unexpected("';'")
+    }
     let block = openBlocks.last ?? 0
     tree.blocks[block].count += 1
     tree.permissions.append(

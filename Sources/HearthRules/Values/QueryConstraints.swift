@@ -1,4 +1,4 @@
-/// What the filters of a query tell of a field: the values that the field of a document can have if the query returns it.
+/// The values that a field of a document can have if a query returns the document, by the filters of the query.
 ///
 /// Every answer holds for all such documents. A question that they could answer differently fails as ``RuleFailure/undecided(_:)``.
 package struct FieldConstraint: Sendable {

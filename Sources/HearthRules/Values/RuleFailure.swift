@@ -45,7 +45,8 @@ extension RuleFailure: CustomStringConvertible {
     switch self {
     case .divisionByZero: "an integer is divided by zero"
     case .integerOverflow: "the result is no integer of 64 bits"
-    case .unsupported(let name, let types): "\(name) does not take \(types.isEmpty ? "no value" : types.joined(separator: ", "))"
+    case .unsupported(let name, let types):
+      "\(name) does not take \(types.isEmpty ? "no value" : types.joined(separator: ", "))"
     case .wrongType(let type, let expected): "a value is of type \(type), and not \(expected)"
     case .missingProperty(let name): "there is no property \(name.quotedBriefly)"
     case .noValue(let name): "\(name) has no value"
@@ -73,6 +74,7 @@ extension String {
   /// The text in quotes, shortened, for messages.
   var quotedBriefly: String {
     let limit = 64
-    return unicodeScalars.count <= limit ? "'\(self)'" : "'\(String(String.UnicodeScalarView(unicodeScalars.prefix(limit))))…'"
+    return unicodeScalars.count <= limit
+      ? "'\(self)'" : "'\(String(String.UnicodeScalarView(unicodeScalars.prefix(limit))))…'"
   }
 }

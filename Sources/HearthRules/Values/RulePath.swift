@@ -107,7 +107,8 @@ extension RulePath.Segment {
 
 extension UInt8 {
   fileprivate var isNamePart: Bool {
-    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
+      || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
       || self == UInt8(ascii: "_") || self == UInt8(ascii: "$")
   }
 }

@@ -19,7 +19,7 @@ package enum RuleValue: Sendable {
   case mapDifference(MapDifference)
   /// A value of a document that a query could return, as far as the query's filters tell.
   indirect case constraint(FieldConstraint)
-  /// A map of a document that a query could return, of which only some fields are known.
+  /// A map of a document that a query could return. Only some of its fields are known.
   case partialMap(PartialMap)
 
   package static func list(_ items: [RuleValue]) -> RuleValue { .list(RuleList(items)) }

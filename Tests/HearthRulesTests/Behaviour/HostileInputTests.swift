@@ -23,8 +23,10 @@ struct HostileInputTests {
     repeated("/a/$(", 50_000), repeated("a?", 100_000), repeated("a?b:", 60_000), repeated("-(", 100_000),
     "a" + repeated(".a", 100_000), "a" + repeated("[0]", 80_000), "a" + repeated(".a()", 60_000),
     "a" + repeated("[0", 100_000), "[" + repeated("1,", 120_000) + "]", repeated("\n", 200_000),
-    repeated("'a' + ", 40_000), "'" + repeated("\\x41", 60_000) + "' == ''", repeated("/*", 100_000), repeated("/a", 100_000),
-    "1" + repeated(" is int", 30_000), "1" + repeated(" in 1", 40_000), repeated("{", 250_000), repeated("\u{0}", 100_000),
+    repeated("'a' + ", 40_000), "'" + repeated("\\x41", 60_000) + "' == ''", repeated("/*", 100_000),
+    repeated("/a", 100_000),
+    "1" + repeated(" is int", 30_000), "1" + repeated(" in 1", 40_000), repeated("{", 250_000),
+    repeated("\u{0}", 100_000),
     "'a'.matches('" + repeated("(a*)*", 1_000) + "')", "'a'.matches('((((a{1,100}){1,100}){1,100}){1,100}){1,100}')",
   ]
 
@@ -49,7 +51,9 @@ struct HostileInputTests {
       "match " + Self.repeated("/{a}", 50_000) + " { allow get; }",
     ]
     for source in sources {
-      await Self.onSmallStack { if let rules = try? RuleSet(RuleSources.file(source)) { _ = RuleSources.decide(rules, get: "c/x") } }
+      await Self.onSmallStack {
+        if let rules = try? RuleSet(RuleSources.file(source)) { _ = RuleSources.decide(rules, get: "c/x") }
+      }
     }
   }
 
@@ -62,11 +66,13 @@ struct HostileInputTests {
     return function("f", "v9") + " match /c/{id} { allow get: if \(end.replacing("V", with: "f(f(f(f(\(start)))))")); }"
   }
 
-  @Test("values that double with each step end with a limit", arguments: [
-    ("'ab'", "V + V", "V.size() > 0"), ("[1]", "V.concat(V)", "V.size() > 0"), ("[1]", "[V, V]", "V == 1"),
-    ("{'a':1}", "{'a':V,'b':V}", "V == 1"), ("'ab'", "V.replace('a', 'aa$0').replace('b', 'bb')", "V == 'a'"),
-    ("['a']", "[V.join('aaaaaaaa'), V.join('b')]", "V == 1"), ("'a'", "string(/a/$(V)/$(V))", "V == 'a'"),
-  ])
+  @Test(
+    "values that double with each step end with a limit",
+    arguments: [
+      ("'ab'", "V + V", "V.size() > 0"), ("[1]", "V.concat(V)", "V.size() > 0"), ("[1]", "[V, V]", "V == 1"),
+      ("{'a':1}", "{'a':V,'b':V}", "V == 1"), ("'ab'", "V.replace('a', 'aa$0').replace('b', 'bb')", "V == 'a'"),
+      ("['a']", "[V.join('aaaaaaaa'), V.join('b')]", "V == 1"), ("'a'", "string(/a/$(V)/$(V))", "V == 'a'"),
+    ])
   func growth(_ start: String, _ step: String, _ end: String) async throws {
     let rules = try RuleSet(RuleSources.file(Self.doubling(start, step, end)))
     let clock = ContinuousClock()
@@ -81,14 +87,17 @@ struct HostileInputTests {
 
   @Test("deeply nested values are compared and released within a small stack")
   func nestedValues() async throws {
-    let rules = try RuleSet(RuleSources.file(Self.doubling("1", "[[[[[[[[[[V]]]]]]]]]]", "V == V || [V].toSet().size() == 1")))
+    let rules = try RuleSet(
+      RuleSources.file(Self.doubling("1", "[[[[[[[[[[V]]]]]]]]]]", "V == V || [V].toSet().size() == 1")))
     _ = await Self.onSmallStack { RuleSources.decide(rules, get: "c/x").expressionCount }
   }
 
   @Test("a regular expression of a request ends with a limit")
   func dynamicPattern() async throws {
     let rules = try RuleSet(
-      RuleSources.file(" match /c/{id} { allow get: if id.matches('(' + request.auth.uid + '+)+(.*)*$') || id.matches('[' + id) || id.matches(id + '{1000}{1000}'); }"))
+      RuleSources.file(
+        " match /c/{id} { allow get: if id.matches('(' + request.auth.uid + '+)+(.*)*$') || id.matches('[' + id) || id.matches(id + '{1000}{1000}'); }"
+      ))
     let request = RuleRequest(
       .get, path: RuleSources.root + ["c", Self.repeated("a", 100_000)], auth: RuleSources.auth, time: RuleSources.time,
       document: nil)
@@ -101,7 +110,10 @@ struct HostileInputTests {
   func brokenFiles(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var generator = RuleExpressionGenerator(seed: seed)
-    let signs = ["(", ")", "[", "]", "{", "}", "'", "\"", "/", "$", "$(", ".", ",", ";", ":", "?", "\\", "=", "&&", "in", "is", "let", "\u{0}", "é", "*", "//", "/*"]
+    let signs = [
+      "(", ")", "[", "]", "{", "}", "'", "\"", "/", "$", "$(", ".", ",", ";", ":", "?", "\\", "=", "&&", "in", "is",
+      "let", "\u{0}", "é", "*", "//", "/*",
+    ]
     for _ in 0..<500 {
       var scalars = Array(RuleSources.file(" match /c/{id} { allow get: if \(generator.condition()); }").unicodeScalars)
       for _ in 0...random.below(3) {

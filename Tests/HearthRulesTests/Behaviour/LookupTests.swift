@@ -7,7 +7,8 @@ struct LookupTests {
   private static func rules(_ condition: String, _ limits: RuleLimits = RuleLimits()) throws -> RuleSet {
     try RuleSet(
       RuleSources.file(
-        "function d(id) { return /databases/$(database)/documents/d/$(id); } match /c/{id} { allow get: if \(condition); }"),
+        "function d(id) { return /databases/$(database)/documents/d/$(id); } match /c/{id} { allow get: if \(condition); }"
+      ),
       limits: limits)
   }
 
@@ -39,10 +40,12 @@ struct LookupTests {
     #expect(Self.decide(rules, [:]).answer == .needsDocuments(Self.wanted("a", "b", "c")))
   }
 
-  @Test("a document that does not matter for the answer is not needed", arguments: [
-    ("exists(d('a')) || true", RuleDecision.Answer.allowed), ("exists(d('a')) && false", .denied),
-    ("true || exists(d('a'))", .allowed), ("exists(d('a')); allow get: if true", .allowed),
-  ])
+  @Test(
+    "a document that does not matter for the answer is not needed",
+    arguments: [
+      ("exists(d('a')) || true", RuleDecision.Answer.allowed), ("exists(d('a')) && false", .denied),
+      ("true || exists(d('a'))", .allowed), ("exists(d('a')); allow get: if true", .allowed),
+    ])
   func unneeded(_ condition: String, _ answer: RuleDecision.Answer) throws {
     let decision = Self.decide(try Self.rules(condition), [:])
     if answer == .denied {
@@ -64,7 +67,9 @@ struct LookupTests {
 
   @Test("ten different documents are looked up, and the same one counts once; the limit is a failure that || can save")
   func limit() throws {
-    func condition(_ count: Int) -> String { (0..<count).map { "exists(d('\($0)')) == false" }.joined(separator: " && ") }
+    func condition(_ count: Int) -> String {
+      (0..<count).map { "exists(d('\($0)')) == false" }.joined(separator: " && ")
+    }
     let documents = Dictionary(uniqueKeysWithValues: (0..<20).map { ("\($0)", DocumentLookup.missing) })
     #expect(Self.decide(try Self.rules(condition(10)), documents).isAllowed)
     let refused = Self.decide(try Self.rules(condition(11)), documents)

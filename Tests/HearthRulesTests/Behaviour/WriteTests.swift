@@ -24,21 +24,26 @@ struct WriteTests {
     }
   }
 
-  @Test("a new document has no resource, and request.resource is what it will be", arguments: [
-    "resource == null", "request.resource.data.a == 1", "request.resource.id == 'x'", "request.method == 'create'",
-    "request.resource.__name__ == /databases/(default)/documents/c/x",
-    "request.resource.keys().hasOnly(['data', 'id', '__name__'])", "request.resource.data.keys() == ['a']",
-  ])
+  @Test(
+    "a new document has no resource, and request.resource is what it will be",
+    arguments: [
+      "resource == null", "request.resource.data.a == 1", "request.resource.id == 'x'", "request.method == 'create'",
+      "request.resource.__name__ == /databases/(default)/documents/c/x",
+      "request.resource.keys().hasOnly(['data', 'id', '__name__'])", "request.resource.data.keys() == ['a']",
+    ])
   func create(_ condition: String) throws {
     #expect(try Self.decide("create: if \(condition)", .create, before: nil, after: ["a": .int(1)]))
   }
 
-  @Test("an update sees the document before and after", arguments: [
-    ("resource.data.a == 1 && request.resource.data.a == 2", true),
-    ("request.resource.data.diff(resource.data).affectedKeys().hasOnly(['a'])", true),
-    ("request.resource.data.diff(resource.data).affectedKeys().hasOnly(['b'])", false),
-    ("request.resource.data.b == resource.data.b", true), ("request.resource.data.owner == resource.data.owner", false),
-  ])
+  @Test(
+    "an update sees the document before and after",
+    arguments: [
+      ("resource.data.a == 1 && request.resource.data.a == 2", true),
+      ("request.resource.data.diff(resource.data).affectedKeys().hasOnly(['a'])", true),
+      ("request.resource.data.diff(resource.data).affectedKeys().hasOnly(['b'])", false),
+      ("request.resource.data.b == resource.data.b", true),
+      ("request.resource.data.owner == resource.data.owner", false),
+    ])
   func update(_ condition: String, _ isAllowed: Bool) throws {
     #expect(
       try Self.decide(

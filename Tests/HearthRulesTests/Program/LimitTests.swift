@@ -8,11 +8,13 @@ struct LimitTests {
   private static func compiles(condition: String) -> Bool { compiles(" match /c/{id} { allow get: if \(condition); }") }
   private static func repeated(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
 
-  @Test("expressions are nested 99 levels at most, of whatever kind", arguments: [
-    ("(", "true", ")", 98), ("! ", "true", "", 98), ("true && ", "true", "", 98), ("[", "1", "] == 1", 97),
-    ("int(", "1", ")", 98), ("true ? true : ", "true", "", 98), ("true ? ", "true", " : true", 98),
-    ("{'a':", "1", "}", 98), ("/a/$(", "'x'", ")", 98), ("1 + ", "1", "", 98),
-  ])
+  @Test(
+    "expressions are nested 99 levels at most, of whatever kind",
+    arguments: [
+      ("(", "true", ")", 98), ("! ", "true", "", 98), ("true && ", "true", "", 98), ("[", "1", "] == 1", 97),
+      ("int(", "1", ")", 98), ("true ? true : ", "true", "", 98), ("true ? ", "true", " : true", 98),
+      ("{'a':", "1", "}", 98), ("/a/$(", "'x'", ")", 98), ("1 + ", "1", "", 98),
+    ])
   func expressionDepth(_ before: String, _ inner: String, _ after: String, _ count: Int) {
     let closing = after.hasSuffix("== 1") ? "]" : after
     let end = after.hasSuffix("== 1") ? " == 1" : ""
@@ -56,7 +58,8 @@ struct LimitTests {
     }
     #expect(Self.compiles(chain(20)))
     #expect(!Self.compiles(chain(21)))
-    let cycle = "function a() { return b(); } function b() { return c(); } function c() { return b(); } match /c/{id} { allow get; }"
+    let cycle =
+      "function a() { return b(); } function b() { return c(); } function c() { return b(); } match /c/{id} { allow get; }"
     let error = #expect(throws: RuleCompilationError.self) { try RuleSet(RuleSources.file(cycle)) }
     #expect(error?.description.contains("b -> c -> b") == true)
   }
@@ -83,12 +86,15 @@ struct LimitTests {
     #expect(error?.description.contains("compiled rules") == true)
   }
 
-  @Test("an evaluation counts expressions as production does", arguments: [
-    ("1", 1), ("-1", 2), ("id", 1), ("request.auth", 2), ("1 + 1", 3), ("int(1)", 2), ("'a'.size()", 2),
-    ("true && true", 4), ("false && true", 2), ("true || true", 2), ("false || true", 4), ("true ? 1 : 2", 4),
-    ("id[0]", 3), ("id[0:1]", 4), ("id[0:]", 4), ("/a/b", 3), ("/a/$(id)", 3), ("/a/{b}", 2), ("{'a':1}", 3), ("(1)", 1),
-    ("1 is int", 3), ("1 in [1]", 4), ("f()", 2), ("g(1)", 3), ("h()", 4),
-  ])
+  @Test(
+    "an evaluation counts expressions as production does",
+    arguments: [
+      ("1", 1), ("-1", 2), ("id", 1), ("request.auth", 2), ("1 + 1", 3), ("int(1)", 2), ("'a'.size()", 2),
+      ("true && true", 4), ("false && true", 2), ("true || true", 2), ("false || true", 4), ("true ? 1 : 2", 4),
+      ("id[0]", 3), ("id[0:1]", 4), ("id[0:]", 4), ("/a/b", 3), ("/a/$(id)", 3), ("/a/{b}", 2), ("{'a':1}", 3),
+      ("(1)", 1),
+      ("1 is int", 3), ("1 in [1]", 4), ("f()", 2), ("g(1)", 3), ("h()", 4),
+    ])
   func expressionCounts(_ expression: String, _ count: Int) throws {
     let functions = "function f() { return 1; } function g(a) { return a; } function h() { let a = 1; return a; }"
     func decision(_ copies: Int) throws -> RuleDecision {

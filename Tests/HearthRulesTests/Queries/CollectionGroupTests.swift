@@ -5,17 +5,20 @@ import Testing
 @Suite("Matches of queries")
 struct CollectionGroupTests {
   /// The emulator has answered the same, except for the two that use a variable for the path or the id.
-  @Test("a query is allowed if a match takes all documents that it can return", arguments: [
-    ("match /{p=**}/q/{id} { allow list; }", true, true), ("match /q/{id} { allow list; }", true, false),
-    ("match /c/{a}/q/{id} { allow list; }", false, false), ("match /{p=**} { allow list; }", true, true),
-    ("match /c/{p=**} { allow list; }", false, false), ("match /{p=**}/{coll}/{id} { allow list: if coll == 'q'; }", true, true),
-    ("match /{p=**}/q/{id} { allow list: if p is path; }", true, false),
-    ("match /{p=**}/q/{id} { allow list: if id != null; }", false, false),
-    ("match /{p=**}/c/{a}/q/{id} { allow list; }", false, false), ("match /{p=**}/q/x { allow list; }", false, false),
-    ("match /q/{id=**} { allow list; }", true, false), ("match /q/x { allow list; }", false, false),
-    ("match /q/{id=**} { allow list: if string(id) != ''; }", false, false),
-    ("match /{a}/{b} { allow list: if a == 'q'; }", true, false), ("match /q/{id} { allow get; }", false, false),
-  ])
+  @Test(
+    "a query is allowed if a match takes all documents that it can return",
+    arguments: [
+      ("match /{p=**}/q/{id} { allow list; }", true, true), ("match /q/{id} { allow list; }", true, false),
+      ("match /c/{a}/q/{id} { allow list; }", false, false), ("match /{p=**} { allow list; }", true, true),
+      ("match /c/{p=**} { allow list; }", false, false),
+      ("match /{p=**}/{coll}/{id} { allow list: if coll == 'q'; }", true, true),
+      ("match /{p=**}/q/{id} { allow list: if p is path; }", true, false),
+      ("match /{p=**}/q/{id} { allow list: if id != null; }", false, false),
+      ("match /{p=**}/c/{a}/q/{id} { allow list; }", false, false), ("match /{p=**}/q/x { allow list; }", false, false),
+      ("match /q/{id=**} { allow list; }", true, false), ("match /q/x { allow list; }", false, false),
+      ("match /q/{id=**} { allow list: if string(id) != ''; }", false, false),
+      ("match /{a}/{b} { allow list: if a == 'q'; }", true, false), ("match /q/{id} { allow get; }", false, false),
+    ])
   func matches(_ body: String, _ isCollectionAllowed: Bool, _ isGroupAllowed: Bool) throws {
     let rules = try RuleSet(RuleSources.file(body))
     for (isGroup, isAllowed) in [(false, isCollectionAllowed), (true, isGroupAllowed)] {
@@ -30,7 +33,8 @@ struct CollectionGroupTests {
     let rules = try RuleSet(RuleSources.file("match /c/{a}/q/{id} { allow list: if a == 'x'; }"))
     for (id, isAllowed) in [("x", true), ("y", false)] {
       let query = RuleQuery(parent: RuleSources.root + ["c", id], collection: "q")
-      #expect(rules.evaluate(query, auth: .null, time: RuleSources.time, lookUp: RuleSources.lookUp).isAllowed == isAllowed)
+      #expect(
+        rules.evaluate(query, auth: .null, time: RuleSources.time, lookUp: RuleSources.lookUp).isAllowed == isAllowed)
     }
   }
 
@@ -51,7 +55,8 @@ struct CollectionGroupTests {
   @Test("documents that several disjuncts need are named once")
   func documents() throws {
     let rules = try RuleSet(
-      RuleSources.file("match /q/{id} { allow list: if exists(/databases/$(database)/documents/d/$(resource.data.a)); }"))
+      RuleSources.file(
+        "match /q/{id} { allow list: if exists(/databases/$(database)/documents/d/$(resource.data.a)); }"))
     let filter = RuleFilter.or(["1", "2", "1"].map { .field(["a"], .equal, .string($0)) })
     let query = RuleQuery(parent: RuleSources.root, collection: "q", filter: filter)
     let decision = rules.evaluate(query, auth: .null, time: RuleSources.time) { _ in .notRead }

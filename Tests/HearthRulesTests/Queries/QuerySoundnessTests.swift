@@ -6,9 +6,11 @@ import Testing
 @Suite("Soundness of queries")
 struct QuerySoundnessTests {
   private static let values: [RuleValue?] = [
-    nil, .null, .bool(true), .bool(false), .int(0), .int(1), .int(2), .int(3), .int(5), .int(6), .int(9), .int(10), .int(100),
+    nil, .null, .bool(true), .bool(false), .int(0), .int(1), .int(2), .int(3), .int(5), .int(6), .int(9), .int(10),
+    .int(100),
     .float(0.5), .float(1.5), .float(5.5), .string(""), .string("a"), .string("l"), .string("m"), .string("x"),
-    .string("xy"), .string("z"), .string("one"), .list([]), .list([.int(1)]), .list([.int(1), .int(2)]), .list([.int(3)]),
+    .string("xy"), .string("z"), .string("one"), .list([]), .list([.int(1)]), .list([.int(1), .int(2)]),
+    .list([.int(3)]),
     .map([:]), .map(["k": .int(1)]), .map(["k": .int(2), "z": .int(1)]), .map(["k": .int(7)]),
   ]
 

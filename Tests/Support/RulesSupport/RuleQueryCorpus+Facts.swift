@@ -1,7 +1,7 @@
 import HearthRules
 
 extension RuleQueryCorpus {
-  /// Conditions of `allow list`, each of which is asked with each of ``facts``.
+  /// Conditions of `allow list`. Each is asked with each of ``facts``.
   package static let conditions = #"""
     resource.data.a == 1
     resource.data.a == 2

@@ -1,7 +1,7 @@
 import Foundation
 package import HearthRules
 
-/// What the corpora and their verdicts rely on: the caller, the stored document, and the text around an expression.
+/// The surroundings of the corpora: the caller, the stored document, and the text around an expression.
 package enum RuleSources {
   /// The claims of the caller's token.
   package static let claims =
