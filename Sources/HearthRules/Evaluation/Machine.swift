@@ -207,12 +207,12 @@ struct Machine {
   }
 
   private func map(_ items: [RuleValue]) throws(RuleFailure) -> RuleValue {
-    var fields: [String: RuleValue] = [:]
+    var fields: [ExactText: RuleValue] = [:]
     for index in stride(from: 0, to: items.count, by: 2) {
       guard case .string(let key) = items[index] else { throw .wrongType(items[index].typeName, expected: "string") }
-      fields[key] = items[index + 1]
+      fields[ExactText(key)] = items[index + 1]
     }
-    return .map(fields)
+    return .map(RuleMap(fields))
   }
 
   private mutating func path(_ template: [Program.PathPart]) throws(RuleFailure) -> RulePath {
@@ -245,7 +245,9 @@ struct Machine {
   }
 
   func bounded(_ value: RuleValue) throws(RuleFailure) -> RuleValue {
-    guard value.weight <= limits.resources.valueWeight else { throw .valueTooLarge(limit: limits.resources.valueWeight) }
+    guard value.weight <= limits.resources.valueWeight else {
+      throw .valueTooLarge(limit: limits.resources.valueWeight)
+    }
     guard value.depth <= limits.resources.valueDepth else { throw .valueTooDeep(limit: limits.resources.valueDepth) }
     return value
   }

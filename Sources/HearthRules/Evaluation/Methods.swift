@@ -79,7 +79,8 @@ struct Methods {
       case .matches: return .bool(try pattern.matches(text, stepLimit: steps))
       case .replace:
         return .string(
-          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: steps))
+          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: steps)
+        )
       default: return .list(try Self.split(text, by: pattern, stepLimit: steps).map { .string($0) })
       }
     } catch {

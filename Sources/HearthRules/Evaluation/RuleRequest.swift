@@ -39,7 +39,7 @@ package struct RuleRequest: Sendable {
     var fields = Self.fields(.list, path, auth, time)
     fields["query"] = query.value
     request = .map(fields)
-    resource = .partialMap(PartialMap(name: "resource", known: ["data": .partialMap(known)]))
+    resource = .partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
   }
 
   private static func fields(
@@ -74,5 +74,14 @@ package struct LookedUpDocument: Hashable, Sendable {
   package init(path: [String], isAfterwards: Bool) {
     self.path = path
     self.isAfterwards = isAfterwards
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.isAfterwards == right.isAfterwards && left.path.hasSameBytes(as: right.path)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for name in path { name.hashBytes(into: &hasher) }
+    hasher.combine(isAfterwards)
   }
 }

@@ -74,16 +74,16 @@ package struct RulePath: Sendable {
       case .text: bound.append(segment)
       case .variable(let name, _):
         guard let value = values[name] else { continue }
-        unused.remove(name)
+        unused.remove(ExactText(name))
         bound.append(.variable(name, value: try value.converted()))
       case .recursive(let name, _):
         guard let value = values[name] else { continue }
-        unused.remove(name)
+        unused.remove(ExactText(name))
         guard case .path(let path) = value else { throw .wrongType(value.typeName, expected: "path") }
         bound.append(.recursive(name, value: path.names))
       }
     }
-    if let name = unused.min() { throw .invalid("path: it has no variable \(name.quotedBriefly)") }
+    if let name = unused.min()?.text { throw .invalid("path: it has no variable \(name.quotedBriefly)") }
     return RulePath(segments: bound)
   }
 }

@@ -64,7 +64,8 @@ struct QuerySoundnessTests {
     guard let first = path.first, let value = fields[first] else { return nil }
     guard path.count > 1 else { return value }
     guard case .map(let map) = value else { return nil }
-    return fieldValue(at: Array(path.dropFirst()), in: map.fields)
+    let fields = Dictionary(uniqueKeysWithValues: map.sortedKeys.compactMap { name in map[name].map { (name, $0) } })
+    return fieldValue(at: Array(path.dropFirst()), in: fields)
   }
 
   private static func matches(_ field: RuleValue, _ relation: RuleFilter.Relation, _ value: RuleValue) -> Bool {
