@@ -18,7 +18,7 @@ package struct RuleMap: Sendable {
   let weight: Int
   let depth: Int
 
-  /// Of several fields with one name, the last one counts.
+  /// Makes a map. The last one of several fields with one name counts.
   package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
     self.init(Dictionary(fields.map { (ExactText($0.key), $0.value) }, uniquingKeysWith: { $1 }))
   }
