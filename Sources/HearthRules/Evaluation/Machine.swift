@@ -43,6 +43,8 @@ struct Machine {
   mutating func run(from start: Int32) -> Outcome {
     stack.removeAll(keepingCapacity: true)
     frames.removeAll(keepingCapacity: true)
+    let deepest = limits.resources.valueDepth
+    guard request.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }
     var next = Int(start)
     while true {
       let step = program.steps[next]
@@ -171,12 +173,13 @@ struct Machine {
     case .method(let method, let pattern):
       let values = try popValues(method.argumentCount + 1)
       // A regular expression reads its text more slowly than others.
-      for value in values { try spend(value.weight * (method.hasPattern ? 4 : 1)) }
+      let factor = method.hasPattern ? 4 : 1
+      for value in values { try spend(min(value.weight, .max / factor) * factor) }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
       return try bounded(try Methods(limits: limits).call(method, on: values, compiled))
-    case .unknownMethod(let name, let count):
+    case .refuse(let failure, let count):
       _ = try popValues(Int(count))
-      throw .unknownFunction(program.names[Int(name)])
+      throw program.failures[Int(failure)]
     default: preconditionFailure("\(instruction) has no value of its own")
     }
   }

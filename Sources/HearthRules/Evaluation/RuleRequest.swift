@@ -8,6 +8,9 @@ package struct RuleRequest: Sendable {
   /// The variable `resource`.
   let resource: RuleValue
 
+  /// The levels of lists and maps in it. A token can nest as deep as its issuer likes.
+  var depth: Int { max(request.depth, resource.depth) }
+
   /// A request for one document.
   ///
   /// - Parameters:

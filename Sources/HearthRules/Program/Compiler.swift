@@ -101,9 +101,16 @@ struct Compiler {
     program.steps.append(Program.Step(instruction: instruction, node: Int32(clamping: node), cost: cost))
   }
 
-  mutating func emitFailure(_ failure: RuleFailure, _ node: Int, cost: UInt16 = 1) {
+  /// Emits the failure of an operand.
+  private mutating func emitFailure(_ failure: RuleFailure, _ node: Int) {
     program.failures.append(failure)
-    emit(.fail(Int32(clamping: program.failures.count - 1)), node, cost: cost)
+    emit(.fail(Int32(clamping: program.failures.count - 1)), node)
+  }
+
+  /// Emits the failure of a call whose operands are on the stack.
+  private mutating func emitRefusal(_ failure: RuleFailure, count: Int, _ node: Int) {
+    program.failures.append(failure)
+    emit(.refuse(failure: Int32(clamping: program.failures.count - 1), count: Int32(clamping: count)), node)
   }
 
   mutating func warn(_ message: String, _ node: Int) {
@@ -146,30 +153,29 @@ struct Compiler {
       }
       guard tree.functions[callee].parameters.count == count else {
         warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
-        emit(.list(Int32(clamping: count)), node, cost: 0)
-        return emitFailure(.wrongArgumentCount(name, count: count), node)
+        return emitRefusal(.wrongArgumentCount(name, count: count), count: count, node)
       }
       if let function { graph.add(from: function, to: callee) }
       return emit(.call(function: Int32(clamping: callee)), node)
     }
     guard let builtin = Builtin(rawValue: name) else {
       warn("there is no function \(name.quotedBriefly)", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: count)), node)
+      return emitRefusal(.unknownFunction(name), count: count, node)
     }
     if !builtin.takes(count) {
       warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
     }
-    emit(.builtin(builtin, count: UInt8(clamping: count)), node)
+    emit(.builtin(builtin, count: Int32(clamping: count)), node)
   }
 
   mutating func emitMethod(_ name: String, _ arguments: [Int], _ node: Int) {
     guard let method = Method(rawValue: name) else {
       warn("there is no function \(name.quotedBriefly)", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+      return emitRefusal(.unknownFunction(name), count: arguments.count + 1, node)
     }
     guard method.argumentCount == arguments.count else {
       warn("function \(name.quotedBriefly) does not take \(arguments.count) arguments", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+      return emitRefusal(.wrongArgumentCount(name, count: arguments.count), count: arguments.count + 1, node)
     }
     var pattern: Int32 = -1
     if method.hasPattern, let first = arguments.first, case .literal(.string(let text)) = tree.nodes[first].kind {

@@ -7,11 +7,13 @@ struct FieldFacts {
     case fields([ExactText: Fact])
   }
 
+  private static let longestPath = 100
+
   private var fields: [ExactText: Fact] = [:]
 
   mutating func add(_ condition: RuleFilter.Condition) {
-    // The name of a document is no field.
-    guard let name = condition.path.first, name != "__name__" else { return }
+    // The name of a document is no field. Documents do not nest as deep as the limit, and less knowledge does no harm.
+    guard let name = condition.path.first, name != "__name__", condition.path.count <= Self.longestPath else { return }
     let first = ExactText(name)
     fields[first] = Self.merged(fields[first], condition, condition.path.dropFirst())
   }

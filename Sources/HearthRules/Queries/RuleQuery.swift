@@ -60,7 +60,7 @@ package struct RuleQuery: Sendable {
   }
 }
 
-/// The filters of a query.
+/// The filters of a query. The caller limits how deep they nest.
 package indirect enum RuleFilter: Sendable {
   package enum Relation: String, Sendable, CaseIterable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual

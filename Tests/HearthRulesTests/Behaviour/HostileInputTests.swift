@@ -92,6 +92,18 @@ struct HostileInputTests {
     _ = await Self.onSmallStack { RuleSources.decide(rules, get: "c/x").expressionCount }
   }
 
+  @Test("a token that nests deeply is denied, and no condition looks into it")
+  func deepToken() async throws {
+    let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if request.auth == request.auth || true; }"))
+    for (depth, isAllowed) in [(90, true), (200, false)] {
+      let token = (0..<depth).reduce(RuleValue.map(["uid": .string("alice")])) { value, _ in .map(["a": value]) }
+      let request = RuleRequest(
+        .get, path: RuleSources.root + ["c", "x"], auth: token, time: RuleSources.time, document: nil)
+      let decision = await Self.onSmallStack { rules.evaluate(request, lookUp: RuleSources.lookUp) }
+      #expect(decision.isAllowed == isAllowed)
+    }
+  }
+
   @Test("a regular expression of a request ends with a limit")
   func dynamicPattern() async throws {
     let rules = try RuleSet(
