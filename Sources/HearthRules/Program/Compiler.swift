@@ -32,7 +32,7 @@ struct Compiler {
     program.version = tree.version
     program.ranges = tree.nodes.map(\.range)
     program.functions = tree.functions.map {
-      Program.Function(name: $0.name.text, parameterCount: $0.parameters.count, start: 0)
+      Program.Function(parameterCount: $0.parameters.count, start: 0)
     }
     for index in tree.functions.indices { compileFunction(index) }
     for permission in tree.permissions { compile(permission) }

@@ -58,7 +58,6 @@ struct Program: Sendable {
   }
 
   struct Function: Sendable {
-    let name: String
     let parameterCount: Int
     var start: Int32
   }

@@ -30,9 +30,6 @@ enum NumberText {
     return (String(digits), whole.count - 1 - leadingZeros + power)
   }
 
-  /// - Returns: The integer of an optional sign and digits; nil for other texts and for what 64 bits do not hold.
-  static func integer(_ text: String) -> Int64? { Int64(text) }
-
   /// Blanks around the number do not count. `NaN`, `Infinity`, and a `d` or `f` at the end are allowed.
   static func float(_ text: String) -> Double? {
     let bytes = text.utf8
