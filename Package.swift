@@ -209,6 +209,9 @@ let package = Package(
       name: "EngineHarness", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
       path: "Tests/Support/EngineHarness", swiftSettings: coreSettings),
     .target(
+      name: "RulesSupport", dependencies: ["HearthRules", "TestSupport"], path: "Tests/Support/RulesSupport",
+      swiftSettings: coreSettings),
+    .target(
       name: "RawHTTP2", dependencies: ["HearthWire", protobuf, nioCore, nioPosix, nioHPACK],
       path: "Tests/Support/RawHTTP2", swiftSettings: settings),
     .target(
@@ -222,6 +225,8 @@ let package = Package(
     .testTarget(
       name: "HearthRE2Tests", dependencies: ["HearthRE2", "TestSupport"],
       resources: [.copy("Fixtures/go_regexp.go")], swiftSettings: settings),
+    .testTarget(
+      name: "HearthRulesTests", dependencies: ["HearthRules", "RulesSupport", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(
@@ -335,8 +340,9 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
-        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "EngineHarness", "InteropSupport", "TestSupport",
-        "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample", grpcCore,
+        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "HearthRules", "EngineHarness", "InteropSupport",
+        "RulesSupport", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample",
+        grpcCore,
         grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [

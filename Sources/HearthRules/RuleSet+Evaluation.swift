@@ -8,8 +8,8 @@ extension RuleSet {
     _ request: RuleRequest, isTraced: Bool = false, lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) -> RuleDecision {
     let machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
-    var evaluation = Evaluation(program, source, machine: machine)
-    evaluation.run(Program.Permission.Target(names: request.path))
+    var evaluation = Evaluation(source, machine: machine)
+    evaluation.run(Program.Permission.Target(names: request.path.map { Optional($0) }))
     return evaluation.decision
   }
 
@@ -29,7 +29,7 @@ extension RuleSet {
       let request = RuleRequest(query, known: known, auth: auth, time: time)
       var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
       machine.documents = result.documents
-      var evaluation = Evaluation(program, source, machine: machine)
+      var evaluation = Evaluation(source, machine: machine)
       evaluation.run(query.target)
       let decision = evaluation.decision
       result.documents = decision.documents

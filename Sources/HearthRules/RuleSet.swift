@@ -4,7 +4,7 @@
 ///     let decision = rules.evaluate(request) { path, _ in .found(fields) }
 package struct RuleSet: Sendable {
   package let source: SourceText
-  /// What the compiler found that does not prevent the rules from being used.
+  /// Issues that do not prevent the rules from being used.
   package let warnings: [RuleIssue]
   package let limits: RuleLimits
   let program: Program

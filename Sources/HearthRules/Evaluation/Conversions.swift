@@ -5,7 +5,7 @@ enum Conversions {
     case (.int, .int), (.float, .float), (.bool, .bool): return value
     case (.int, .float(let number)): return .int(saturated(number))
     case (.int, .string(let text)):
-      guard let number = NumberText.integer(text) else { throw .conversion(text, to: "int") }
+      guard let number = Int64(text) else { throw .conversion(text, to: "int") }
       return .int(number)
     case (.float, .int(let number)): return .float(Double(number))
     case (.float, .string(let text)):

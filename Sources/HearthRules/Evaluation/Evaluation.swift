@@ -1,12 +1,10 @@
 /// The evaluation of all permissions for one request.
 struct Evaluation {
   private let source: SourceText
-  private let program: Program
   private var machine: Machine
   private(set) var decision = RuleDecision()
 
-  init(_ program: Program, _ source: SourceText, machine: Machine) {
-    self.program = program
+  init(_ source: SourceText, machine: Machine) {
     self.source = source
     self.machine = machine
   }
@@ -21,13 +19,13 @@ struct Evaluation {
     decision.expressionCount = machine.expressionCount
     decision.trace = machine.trace.map { entries in
       RuleTrace(
-        entries: entries.map { RuleTrace.Entry(range: program.ranges[Int($0.node)], value: $0.outcome) })
+        entries: entries.map { RuleTrace.Entry(range: machine.program.ranges[Int($0.node)], value: $0.outcome) })
     }
   }
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {
-    for permission in program.permissions where permission.methods.contains(machine.request.method) {
-      guard let captures = permission.captures(of: target, version: program.version) else { continue }
+    for permission in machine.program.permissions where permission.methods.contains(machine.request.method) {
+      guard let captures = permission.captures(of: target, version: machine.program.version) else { continue }
       guard let start = permission.start else { return .allowed }
       machine.captures = captures
       let outcome = machine.run(from: start)

@@ -17,7 +17,9 @@ enum Hashing {
     }
   }
 
-  private static func littleEndian(_ word: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
+  private static func littleEndian(_ word: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+  }
   private static func bigEndian(_ word: UInt32) -> [UInt8] { littleEndian(word).reversed() }
 
   /// The bytes, a bit that is set, zeros, and the number of bits, in blocks of 64 bytes.

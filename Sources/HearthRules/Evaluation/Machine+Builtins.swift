@@ -55,7 +55,11 @@ extension Machine {
     }
     let onlyExists = builtin == .exists || builtin == .existsAfter
     switch lookUp(document) {
-    case .found(let fields): return onlyExists ? .bool(true) : .document(fields, at: names)
+    case .found(let fields):
+      guard fields.depth < limits.resources.valueDepth else {
+        throw .valueTooDeep(limit: limits.resources.valueDepth)
+      }
+      return onlyExists ? .bool(true) : .document(fields, at: names)
     case .missing:
       if onlyExists { return .bool(false) }
       throw .missingDocument(path.text)

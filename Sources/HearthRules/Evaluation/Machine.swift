@@ -22,7 +22,7 @@ struct Machine {
   private(set) var workDone = 0
   /// Documents that were looked up, in the order in which they were first needed.
   var documents: [LookedUpDocument] = []
-  /// Those that were not read.
+  /// Documents of these that were not read.
   var unread: [LookedUpDocument] = []
   /// The values of nodes in the order in which they are complete; nil if nobody wants to know them.
   var trace: [(node: Int32, outcome: Outcome)]?
@@ -43,6 +43,8 @@ struct Machine {
   mutating func run(from start: Int32) -> Outcome {
     stack.removeAll(keepingCapacity: true)
     frames.removeAll(keepingCapacity: true)
+    let deepest = limits.resources.valueDepth
+    guard request.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }
     var next = Int(start)
     while true {
       let step = program.steps[next]
@@ -170,12 +172,14 @@ struct Machine {
     case .builtin(let builtin, let count): return try call(builtin, try popValues(Int(count)))
     case .method(let method, let pattern):
       let values = try popValues(method.argumentCount + 1)
-      for value in values { try spend(value.weight) }
+      // A regular expression reads its text more slowly than others.
+      let factor = method.hasPattern ? 4 : 1
+      for value in values { try spend(min(value.weight, .max / factor) * factor) }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
       return try bounded(try Methods(limits: limits).call(method, on: values, compiled))
-    case .unknownMethod(let name, let count):
+    case .refuse(let failure, let count):
       _ = try popValues(Int(count))
-      throw .unknownFunction(program.names[Int(name)])
+      throw program.failures[Int(failure)]
     default: preconditionFailure("\(instruction) has no value of its own")
     }
   }
@@ -206,12 +210,12 @@ struct Machine {
   }
 
   private func map(_ items: [RuleValue]) throws(RuleFailure) -> RuleValue {
-    var fields: [String: RuleValue] = [:]
+    var fields: [ExactText: RuleValue] = [:]
     for index in stride(from: 0, to: items.count, by: 2) {
       guard case .string(let key) = items[index] else { throw .wrongType(items[index].typeName, expected: "string") }
-      fields[key] = items[index + 1]
+      fields[ExactText(key)] = items[index + 1]
     }
-    return .map(fields)
+    return .map(RuleMap(fields))
   }
 
   private mutating func path(_ template: [Program.PathPart]) throws(RuleFailure) -> RulePath {
@@ -225,7 +229,11 @@ struct Machine {
       case .segment(let segment): segments.append(segment)
       case .expression:
         guard let value = values.popFirst() else { continue }
-        if case .path(let path) = value { segments += path.segments } else { segments.append(.text(try value.converted())) }
+        if case .path(let path) = value {
+          segments += path.segments
+        } else {
+          segments.append(.text(try value.converted()))
+        }
       }
     }
     return RulePath(segments: segments)
@@ -236,11 +244,14 @@ struct Machine {
   /// Counts the work of an operator or function before it is carried out.
   mutating func spend(_ weight: Int) throws(RuleFailure) {
     workDone = workDone.addingOrMax(weight)
-    guard workDone <= limits.work else { throw .tooMuchWork(limit: limits.work) }
+    guard workDone <= limits.resources.work else { throw .tooMuchWork(limit: limits.resources.work) }
   }
 
   func bounded(_ value: RuleValue) throws(RuleFailure) -> RuleValue {
-    guard value.weight <= limits.valueWeight else { throw .valueTooLarge(limit: limits.valueWeight) }
+    guard value.weight <= limits.resources.valueWeight else {
+      throw .valueTooLarge(limit: limits.resources.valueWeight)
+    }
+    guard value.depth <= limits.resources.valueDepth else { throw .valueTooDeep(limit: limits.resources.valueDepth) }
     return value
   }
 }

@@ -38,7 +38,9 @@ extension Methods {
     for (index, item) in items.enumerated() {
       if index > 0 { text += separator }
       text += try item.converted()
-      guard text.utf8.count <= limits.valueWeight else { throw .valueTooLarge(limit: limits.valueWeight) }
+      guard text.utf8.count <= limits.resources.valueWeight else {
+        throw .valueTooLarge(limit: limits.resources.valueWeight)
+      }
     }
     return text
   }

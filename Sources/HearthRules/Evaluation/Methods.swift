@@ -62,7 +62,7 @@ struct Methods {
 
   private func compiled(_ pattern: String) throws(RuleFailure) -> RegularExpression {
     do {
-      return try RegularExpression(pattern, programLimit: limits.patternProgram)
+      return try RegularExpression(pattern, programLimit: limits.resources.patternProgram)
     } catch {
       throw .badPattern(error.description)
     }
@@ -73,17 +73,22 @@ struct Methods {
   ) throws(RuleFailure) -> RuleValue {
     let rewrite =
       method == .replace ? try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames) : ""
-    let steps = limits.patternSteps.addingOrMax(4 * text.utf8.count)
+    let steps = limits.resources.patternSteps.addingOrMax(4 * text.utf8.count)
     do throws(RegularExpressionUseError) {
       switch method {
       case .matches: return .bool(try pattern.matches(text, stepLimit: steps))
       case .replace:
         return .string(
-          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.valueWeight, stepLimit: steps))
+          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: steps)
+        )
       default: return .list(try Self.split(text, by: pattern, stepLimit: steps).map { .string($0) })
       }
     } catch {
-      throw .badPattern(error.description)
+      switch error {
+      case .tooManySteps(let limit), .tooMuchLookahead(let limit): throw .tooMuchWork(limit: limit)
+      case .resultTooLarge(let limit): throw .valueTooLarge(limit: limit)
+      case .badRewriteEscape, .missingGroup: throw .badPattern(error.description)
+      }
     }
   }
 
@@ -109,7 +114,9 @@ struct Methods {
 
   // MARK: - Paths and places
 
-  private static func callPath(_ method: Method, _ path: RulePath, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+  private static func callPath(_ method: Method, _ path: RulePath, _ arguments: [RuleValue]) throws(RuleFailure)
+    -> RuleValue?
+  {
     guard method == .bind else { return nil }
     guard case .map(let values) = arguments[0] else { throw unsupported(method, "path", arguments) }
     return .path(try path.binding(values))
@@ -165,7 +172,9 @@ extension String {
 
   /// The text without the characters up to U+0020 at both ends.
   fileprivate var trimmed: String {
-    guard let first = utf8.firstIndex(where: { $0 > 0x20 }), let last = utf8.lastIndex(where: { $0 > 0x20 }) else { return "" }
+    guard let first = utf8.firstIndex(where: { $0 > 0x20 }), let last = utf8.lastIndex(where: { $0 > 0x20 }) else {
+      return ""
+    }
     return String(self[first...last])
   }
 }

@@ -120,7 +120,8 @@ enum Operators {
       guard right != 0 else { throw .divisionByZero }
       // As in Java, the smallest integer divided by -1 is itself.
       return infix == .divided
-        ? left.dividedReportingOverflow(by: right).partialValue : left.remainderReportingOverflow(dividingBy: right).partialValue
+        ? left.dividedReportingOverflow(by: right).partialValue
+        : left.remainderReportingOverflow(dividingBy: right).partialValue
     }
     guard !result.overflow else { throw .integerOverflow }
     return result.partialValue

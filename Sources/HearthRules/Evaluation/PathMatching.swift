@@ -30,7 +30,7 @@ extension Program.Permission {
       let isBehind = recursive.map { place > $0 } ?? false
       let name = names[isBehind ? names.count - (pattern.count - place) : place]
       switch part {
-      case .text(let text): guard let name, name.utf8.elementsEqual(text.utf8) else { return nil }
+      case .text(let text): guard let name, name.hasSameBytes(as: text) else { return nil }
       default: captures.append(name.map { .success(.string($0)) } ?? .failure(.undecided("the id of the document")))
       }
     }

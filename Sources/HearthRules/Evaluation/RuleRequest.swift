@@ -8,6 +8,9 @@ package struct RuleRequest: Sendable {
   /// The variable `resource`.
   let resource: RuleValue
 
+  /// The levels of lists and maps in it. A token can nest as deep as its issuer likes.
+  var depth: Int { max(request.depth, resource.depth) }
+
   /// A request for one document.
   ///
   /// - Parameters:
@@ -39,7 +42,7 @@ package struct RuleRequest: Sendable {
     var fields = Self.fields(.list, path, auth, time)
     fields["query"] = query.value
     request = .map(fields)
-    resource = .partialMap(PartialMap(name: "resource", known: ["data": .partialMap(known)]))
+    resource = .partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
   }
 
   private static func fields(
@@ -70,4 +73,18 @@ package struct LookedUpDocument: Hashable, Sendable {
   package let path: [String]
   /// True for `getAfter` and `existsAfter`: the state after the request.
   package let isAfterwards: Bool
+
+  package init(path: [String], isAfterwards: Bool) {
+    self.path = path
+    self.isAfterwards = isAfterwards
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.isAfterwards == right.isAfterwards && left.path.hasSameBytes(as: right.path)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    for name in path { name.hashBytes(into: &hasher) }
+    hasher.combine(isAfterwards)
+  }
 }

@@ -1,4 +1,4 @@
-/// The limits of rules and of their evaluation. Those of production are the defaults; the last group has none there that is documented.
+/// The limits of rules and of their evaluation. The defaults are those of production.
 package struct RuleLimits: Sendable, Hashable {
   // MARK: A source
 
@@ -21,18 +21,25 @@ package struct RuleLimits: Sendable, Hashable {
   /// Different documents that `get`, `exists` and the like look up: 10 for one document and for queries, 20 for several documents.
   package var documents = 10
 
-  // MARK: Resources of the process
+  package var resources = RuleResourceLimits()
+  /// Issues that a report lists.
+  package var issues = 100
 
+  package init() {}
+}
+
+/// Bounds of the time and memory of one evaluation, whatever its limited number of expressions builds. Production documents none.
+package struct RuleResourceLimits: Sendable, Hashable {
   /// Bytes and members of a value that rules build.
-  package var valueWeight = 4 << 20
+  package var valueWeight = 2 << 20
+  /// Lists, sets and maps within each other, which are compared and released by functions that call themselves.
+  package var valueDepth = 100
   /// Bytes and members that operators and functions read in one evaluation.
-  package var work = 64 << 20
+  package var work = 32 << 20
   /// Steps of a regular expression; four more for each byte of its text.
   package var patternSteps = 200_000
   /// Instructions of a regular expression.
   package var patternProgram = 10_000
-  /// Issues that a report lists.
-  package var issues = 100
 
   package init() {}
 }

@@ -51,7 +51,8 @@ enum Method: String, CaseIterable, Sendable {
   var argumentCount: Int {
     switch self {
     case .replace, .get: 2
-    case .matches, .split, .concat, .hasAll, .hasAny, .hasOnly, .join, .removeAll, .difference, .intersection, .union, .diff,
+    case .matches, .split, .concat, .hasAll, .hasAny, .hasOnly, .join, .removeAll, .difference, .intersection, .union,
+      .diff,
       .bind, .distance:
       1
     default: 0

@@ -18,7 +18,7 @@ struct Compiler {
   private var block = 0
   /// Parameters and bindings, by their place in the frame.
   private var locals: [String: Int32] = [:]
-  /// What messages call the present place.
+  /// The name of the present place in messages.
   private(set) var title: String?
 
   init(_ tree: SyntaxTree, limits: RuleLimits, issues: IssueList) {
@@ -32,7 +32,7 @@ struct Compiler {
     program.version = tree.version
     program.ranges = tree.nodes.map(\.range)
     program.functions = tree.functions.map {
-      Program.Function(name: $0.name.text, parameterCount: $0.parameters.count, start: 0)
+      Program.Function(parameterCount: $0.parameters.count, start: 0)
     }
     for index in tree.functions.indices { compileFunction(index) }
     for permission in tree.permissions { compile(permission) }
@@ -101,9 +101,16 @@ struct Compiler {
     program.steps.append(Program.Step(instruction: instruction, node: Int32(clamping: node), cost: cost))
   }
 
-  mutating func emitFailure(_ failure: RuleFailure, _ node: Int, cost: UInt16 = 1) {
+  /// Emits the failure of an operand.
+  private mutating func emitFailure(_ failure: RuleFailure, _ node: Int) {
     program.failures.append(failure)
-    emit(.fail(Int32(clamping: program.failures.count - 1)), node, cost: cost)
+    emit(.fail(Int32(clamping: program.failures.count - 1)), node)
+  }
+
+  /// Emits the failure of a call whose operands are on the stack.
+  private mutating func emitRefusal(_ failure: RuleFailure, count: Int, _ node: Int) {
+    program.failures.append(failure)
+    emit(.refuse(failure: Int32(clamping: program.failures.count - 1), count: Int32(clamping: count)), node)
   }
 
   mutating func warn(_ message: String, _ node: Int) {
@@ -141,33 +148,34 @@ struct Compiler {
   /// Emits a call, with its arguments on the stack. A function of the rules hides one of the language.
   mutating func emitCall(_ name: String, count: Int, _ node: Int) {
     for block in tree.chain(from: block).reversed() {
-      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else { continue }
+      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else {
+        continue
+      }
       guard tree.functions[callee].parameters.count == count else {
         warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
-        emit(.list(Int32(clamping: count)), node, cost: 0)
-        return emitFailure(.wrongArgumentCount(name, count: count), node)
+        return emitRefusal(.wrongArgumentCount(name, count: count), count: count, node)
       }
       if let function { graph.add(from: function, to: callee) }
       return emit(.call(function: Int32(clamping: callee)), node)
     }
     guard let builtin = Builtin(rawValue: name) else {
       warn("there is no function \(name.quotedBriefly)", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: count)), node)
+      return emitRefusal(.unknownFunction(name), count: count, node)
     }
     if !builtin.takes(count) {
       warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
     }
-    emit(.builtin(builtin, count: UInt8(clamping: count)), node)
+    emit(.builtin(builtin, count: Int32(clamping: count)), node)
   }
 
   mutating func emitMethod(_ name: String, _ arguments: [Int], _ node: Int) {
     guard let method = Method(rawValue: name) else {
       warn("there is no function \(name.quotedBriefly)", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+      return emitRefusal(.unknownFunction(name), count: arguments.count + 1, node)
     }
     guard method.argumentCount == arguments.count else {
       warn("function \(name.quotedBriefly) does not take \(arguments.count) arguments", node)
-      return emit(.unknownMethod(index(of: name), count: UInt8(clamping: arguments.count + 1)), node)
+      return emitRefusal(.wrongArgumentCount(name, count: arguments.count), count: arguments.count + 1, node)
     }
     var pattern: Int32 = -1
     if method.hasPattern, let first = arguments.first, case .literal(.string(let text)) = tree.nodes[first].kind {
@@ -180,7 +188,7 @@ struct Compiler {
   private mutating func pattern(_ text: String, _ node: Int, _ method: Method) -> Int32 {
     if let index = patternIndexes[text] { return index }
     do {
-      program.patterns.append(try RegularExpression(text, programLimit: limits.patternProgram))
+      program.patterns.append(try RegularExpression(text, programLimit: limits.resources.patternProgram))
     } catch {
       issues.add(method == .matches ? .error : .warning, "\(error)", at: tree.nodes[node].range, in: title)
       return -1

@@ -27,9 +27,10 @@ struct Program: Sendable {
     case exit
     /// Ends a condition.
     case stop
-    case builtin(Builtin, count: UInt8)
+    case builtin(Builtin, count: Int32)
     case method(Method, pattern: Int32)
-    case unknownMethod(Int32, count: UInt8)
+    /// Takes operands from the stack, and fails.
+    case refuse(failure: Int32, count: Int32)
     case not
     case negate
     case binary(BinaryOperator)
@@ -57,7 +58,6 @@ struct Program: Sendable {
   }
 
   struct Function: Sendable {
-    let name: String
     let parameterCount: Int
     var start: Int32
   }
@@ -99,7 +99,7 @@ struct Program: Sendable {
   }
 }
 
-/// What a request wants to do with a document.
+/// The access to a document that a request wants.
 package enum RuleMethod: String, Sendable, CaseIterable {
   case get, list, create, update, delete
 

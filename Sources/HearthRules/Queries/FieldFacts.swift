@@ -4,19 +4,22 @@ struct FieldFacts {
   private indirect enum Fact {
     case value(RuleValue)
     case constraint(FieldConstraint)
-    case fields([String: Fact])
+    case fields([ExactText: Fact])
   }
 
-  private var fields: [String: Fact] = [:]
+  private static let longestPath = 100
+
+  private var fields: [ExactText: Fact] = [:]
 
   mutating func add(_ condition: RuleFilter.Condition) {
-    // The name of a document is no field.
-    guard let first = condition.path.first, first != "__name__" else { return }
+    // The name of a document is no field. Documents do not nest as deep as the limit, and less knowledge does no harm.
+    guard let name = condition.path.first, name != "__name__", condition.path.count <= Self.longestPath else { return }
+    let first = ExactText(name)
     fields[first] = Self.merged(fields[first], condition, condition.path.dropFirst())
   }
 
   private static func merged(_ old: Fact?, _ condition: RuleFilter.Condition, _ path: ArraySlice<String>) -> Fact {
-    guard let next = path.first else { return merged(old, condition) }
+    guard let next = path.first.map(ExactText.init) else { return merged(old, condition) }
     switch old {
     case .fields(var fields):
       fields[next] = merged(fields[next], condition, path.dropFirst())
@@ -41,13 +44,13 @@ struct FieldFacts {
 
   var map: PartialMap { Self.map("resource.data", fields) }
 
-  private static func map(_ name: String, _ fields: [String: Fact]) -> PartialMap {
-    var known: [String: RuleValue] = [:]
+  private static func map(_ name: String, _ fields: [ExactText: Fact]) -> PartialMap {
+    var known: [ExactText: RuleValue] = [:]
     for (field, fact) in fields {
       switch fact {
       case .value(let value): known[field] = value
       case .constraint(let constraint): known[field] = .constraint(constraint)
-      case .fields(let fields): known[field] = .partialMap(map("\(name).\(field)", fields))
+      case .fields(let fields): known[field] = .partialMap(map("\(name).\(field.text)", fields))
       }
     }
     return PartialMap(name: name, known: known)

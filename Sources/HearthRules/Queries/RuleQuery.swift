@@ -49,7 +49,7 @@ package struct RuleQuery: Sendable {
   /// The disjuncts that a query may have, as in production.
   private static let largestDisjunctCount = 30
 
-  /// What is known of a document for each disjunct; nil if there are too many.
+  /// The facts of a document for each disjunct; nil if there are too many.
   var disjuncts: [PartialMap]? {
     guard let filter else { return [FieldFacts().map] }
     return filter.disjunctions(limit: Self.largestDisjunctCount)?.map { conditions in
@@ -60,7 +60,7 @@ package struct RuleQuery: Sendable {
   }
 }
 
-/// The filters of a query.
+/// The filters of a query. The caller limits how deep they nest.
 package indirect enum RuleFilter: Sendable {
   package enum Relation: String, Sendable, CaseIterable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -82,7 +82,7 @@ package indirect enum RuleFilter: Sendable {
     let value: RuleValue
   }
 
-  /// The filter as conjunctions of which one has to hold.
+  /// The filter as conjunctions, one or more of them hold for each document.
   /// - Returns: Nil if there are more than the limit.
   func disjunctions(limit: Int) -> [[Condition]]? {
     switch self {

@@ -62,7 +62,9 @@ struct Lexer {
   private mutating func readSign() throws(SyntaxError) -> Token {
     let start = offset
     for length in [2, 1] where start + length <= bytes.count {
-      guard let sign = Token.Sign(rawValue: String(decoding: bytes[start..<start + length], as: UTF8.self)) else { continue }
+      guard let sign = Token.Sign(rawValue: String(decoding: bytes[start..<start + length], as: UTF8.self)) else {
+        continue
+      }
       offset += length
       if sign == .minus && peek() == UInt8(ascii: "-") || sign == .plus && peek() == UInt8(ascii: "+") {
         throw SyntaxError("there are no operators ++ and --", SourceRange(start, start + 2))
@@ -118,7 +120,9 @@ struct Lexer {
     offset + distance < bytes.count ? bytes[offset + distance] : nil
   }
 
-  private func token(_ kind: Token.Kind, from start: Int) -> Token { Token(kind: kind, range: SourceRange(start, offset)) }
+  private func token(_ kind: Token.Kind, from start: Int) -> Token {
+    Token(kind: kind, range: SourceRange(start, offset))
+  }
 }
 
 extension UInt8 {

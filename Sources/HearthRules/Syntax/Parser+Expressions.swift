@@ -1,5 +1,5 @@
 extension Parser {
-  /// What waits for an operand on its right, or for its end.
+  /// An operator that waits for an operand on its right, or a bracket for its end.
   private enum Pending {
     case not(SourceRange)
     case negated(SourceRange)
@@ -17,7 +17,7 @@ extension Parser {
     case pathPart(SourceRange, firstPart: Int)
   }
 
-  /// What is open around a place in an expression.
+  /// The operators and brackets that are open around a place in an expression.
   private struct OpenParts {
     var pending: [Pending] = []
     /// The members of lists and maps and the arguments that were read, those of the innermost at the end.
@@ -165,9 +165,9 @@ extension Parser {
       } else {
         guard lexer.peek() == UInt8(ascii: "{") else { throw unexpected("the segment of a path") }
         try advance()
-        let (part, name) = try readPathVariable()
-        open.pathParts.append(part)
-        end = name.range
+        let variable = try readPathVariable()
+        open.pathParts.append(variable.part)
+        end = variable.end
       }
     } while isPathContinued
     return try endPath(start.through(end), firstPart: firstPart, &open)
@@ -203,7 +203,9 @@ extension Parser {
         // A name in parentheses, whose depth is 2, is no function.
         guard case .variable(let name) = node.kind, node.depth == 1 else { throw unexpected("an operator") }
         tree.nodes.removeLast()
-        return try beginArguments(.call(SyntaxTree.Name(text: name, range: node.range), firstItem: open.items.count), &open)
+        let call = Pending.call(SyntaxTree.Name(text: name, range: node.range), firstItem: open.items.count)
+        guard let whole = try beginArguments(call, &open) else { return nil }
+        operand = whole
       case .sign(.openBracket):
         try advance()
         open.pending.append(.index(operand))
@@ -214,9 +216,12 @@ extension Parser {
         let range = node.range.through(token.range)
         try advance()
         if token.is(.openParenthesis) {
-          return try beginArguments(.method(operand, word, firstItem: open.items.count), &open)
+          let call = Pending.method(operand, word, firstItem: open.items.count)
+          guard let whole = try beginArguments(call, &open) else { return nil }
+          operand = whole
+        } else {
+          operand = try add(.member(operand, word), range)
         }
-        operand = try add(.member(operand, word), range)
       default: return operand
       }
     }
@@ -229,7 +234,7 @@ extension Parser {
       open.pending.append(call)
       return nil
     }
-    return try readPostfixes(of: try endCall(call, &open), &open)
+    return try endCall(call, &open)
   }
 
   private mutating func endCall(_ call: Pending, _ open: inout OpenParts) throws(SyntaxError) -> NodeID {
@@ -375,47 +380,5 @@ extension Parser {
     if token.is(.closeBracket) { return try end(.slice(base, from: from, to: nil), from: tree.nodes[base].range) }
     open.pending.append(.sliceEnd(base, from: from))
     return nil
-  }
-
-  // MARK: - Nodes
-
-  /// Adds a node that ends with the present token.
-  private mutating func end(_ kind: SyntaxTree.Kind, from start: SourceRange) throws(SyntaxError) -> NodeID {
-    let range = start.through(token.range)
-    try advance()
-    return try add(kind, range)
-  }
-
-  private mutating func add(_ kind: SyntaxTree.Kind, _ range: SourceRange) throws(SyntaxError) -> NodeID {
-    let depth = depth(of: kind)
-    guard depth <= limits.expressionDepth else { throw tooDeep(range) }
-    tree.nodes.append(SyntaxTree.Node(kind: kind, range: range, depth: depth))
-    return tree.nodes.count - 1
-  }
-
-  private func depth(of kind: SyntaxTree.Kind) -> Int {
-    func deepest(_ parts: [NodeID]) -> Int { parts.reduce(0) { max($0, tree.nodes[$1].depth) } }
-    return switch kind {
-    case .literal, .variable: 1
-    case .member(let base, _): max(2, deepest([base]))
-    case .index(let base, let index): max(deepest([base]), deepest([index]) + 1)
-    case .slice(let base, let from, let to): max(deepest([base]), deepest([from, to].compactMap(\.self)) + 1)
-    case .call(_, let arguments): deepest(arguments) + 1
-    case .method(let base, _, let arguments): max(deepest([base]), deepest(arguments) + 1)
-    case .not(let part), .negated(let part), .typeTest(let part, _): deepest([part]) + 1
-    case .binary(_, let left, let right): deepest([left, right]) + 1
-    case .conditional(let condition, let first, let second): deepest([condition, first, second]) + 1
-    case .list(let items): deepest(items) + 1
-    case .map(let entries): deepest(entries.flatMap { [$0.key, $0.value] }) + 1
-    case .path(let parts):
-      deepest(
-        parts.compactMap { part in
-          if case .expression(let node) = part { node } else { nil }
-        }) + 1
-    }
-  }
-
-  private func tooDeep(_ range: SourceRange) -> SyntaxError {
-    SyntaxError("the expression is nested more than \(limits.expressionDepth) levels", range)
   }
 }

@@ -62,7 +62,8 @@ struct Parser {
       case "match": try readMatch()
       case "function": try readFunction()
       case "allow" where openBlocks.count > 2: try readPermission()
-      default: throw unexpected(openBlocks.count > 2 ? "'match', 'allow', 'function' or '}'" : "'match', 'function' or '}'")
+      default:
+        throw unexpected(openBlocks.count > 2 ? "'match', 'allow', 'function' or '}'" : "'match', 'function' or '}'")
       }
     }
   }
@@ -104,10 +105,10 @@ struct Parser {
         try advance()
       } else {
         try advance()
-        let (part, name) = try readPathVariable()
-        parts.append(part)
-        variables.append(name)
-        end = name.range
+        let variable = try readPathVariable()
+        parts.append(variable.part)
+        variables.append(variable.name)
+        end = variable.end
       }
     }
     try expect(.openBrace)
@@ -117,18 +118,26 @@ struct Parser {
   }
 
   /// Reads `{name}`, `{name=*}` or `{name=**}`.
-  mutating func readPathVariable() throws(SyntaxError) -> (SyntaxTree.PathPart, SyntaxTree.Name) {
+  /// - Returns: The segment, the name, and the place of the closing brace.
+  mutating func readPathVariable() throws(SyntaxError) -> (
+    part: SyntaxTree.PathPart, name: SyntaxTree.Name, end: SourceRange
+  ) {
     guard token.is(.openBrace) else { throw unexpected("the segment of a path") }
     try advance()
     let name = try readName("the name of a variable")
     var part = SyntaxTree.PathPart.variable(name.text)
     if token.is(.assign) {
       try advance()
-      if token.is(.recursiveStar) { part = .recursive(name.text) } else if !token.is(.times) { throw unexpected("'**'") }
+      if token.is(.recursiveStar) {
+        part = .recursive(name.text)
+      } else if !token.is(.times) {
+        throw unexpected("'**'")
+      }
       try advance()
     }
+    let end = token.range
     try expect(.closeBrace)
-    return (part, name)
+    return (part, name, end)
   }
 
   // MARK: - Declarations
@@ -184,7 +193,11 @@ struct Parser {
       condition = try readExpression()
     }
     let end = condition.map { tree.nodes[$0].range } ?? methods[methods.count - 1].range
-    if token.is(.semicolon) { try advance() } else if !token.is(.closeBrace), word != "allow" { throw unexpected("';'") }
+    if token.is(.semicolon) {
+      try advance()
+    } else if !token.is(.closeBrace), word != "allow" {
+      throw unexpected("';'")
+    }
     let block = openBlocks.last ?? 0
     tree.blocks[block].count += 1
     tree.permissions.append(

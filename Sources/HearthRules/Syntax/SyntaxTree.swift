@@ -90,7 +90,7 @@ struct SyntaxTree {
   var functions: [Function] = []
   var permissions: [Permission] = []
 
-  /// What messages call a block.
+  /// The name of a block in messages.
   func title(of block: Int, in source: SourceText) -> String? {
     switch blocks[block].kind {
     case .file: nil

@@ -30,13 +30,12 @@ enum NumberText {
     return (String(digits), whole.count - 1 - leadingZeros + power)
   }
 
-  /// - Returns: The integer of an optional sign and digits; nil for other texts and for what 64 bits do not hold.
-  static func integer(_ text: String) -> Int64? { Int64(text) }
-
   /// Blanks around the number do not count. `NaN`, `Infinity`, and a `d` or `f` at the end are allowed.
   static func float(_ text: String) -> Double? {
     let bytes = text.utf8
-    guard let first = bytes.firstIndex(where: { $0 > 0x20 }), let last = bytes.lastIndex(where: { $0 > 0x20 }) else { return nil }
+    guard let first = bytes.firstIndex(where: { $0 > 0x20 }), let last = bytes.lastIndex(where: { $0 > 0x20 }) else {
+      return nil
+    }
     var number = text[first...last]
     let unsigned = number.first == "+" || number.first == "-" ? number.dropFirst() : number
     switch unsigned {
@@ -45,20 +44,27 @@ enum NumberText {
     default: break
     }
     let isHexadecimal = unsigned.hasPrefix("0x") || unsigned.hasPrefix("0X")
-    if let letter = number.last, "dDfF".contains(letter), !isHexadecimal || number.contains(where: { $0 == "p" || $0 == "P" }) {
+    if let letter = number.last, "dDfF".contains(letter),
+      !isHexadecimal || number.contains(where: { $0 == "p" || $0 == "P" })
+    {
       number.removeLast()
     }
-    guard let digit = number.utf8.last, digit.isDigit || digit == UInt8(ascii: "."), !isHexadecimal || number.contains("p") || number.contains("P")
+    guard let digit = number.utf8.last, digit.isDigit || digit == UInt8(ascii: "."),
+      !isHexadecimal || number.contains("p") || number.contains("P")
     else { return nil }
     if !isHexadecimal, number.utf8.contains(where: { !$0.isDigit && !".eE+-".utf8.contains($0) }) { return nil }
     // Swift wants digits on both sides of a dot.
     var text = String(number)
     if text.hasSuffix(".") { text += "0" }
-    if let dot = text.firstIndex(of: "."), dot == text.startIndex || text[text.index(before: dot)] == "+" || text[text.index(before: dot)] == "-" {
+    if let dot = text.firstIndex(of: "."),
+      dot == text.startIndex || text[text.index(before: dot)] == "+" || text[text.index(before: dot)] == "-"
+    {
       guard text.count > 1 else { return nil }
       text.insert("0", at: dot)
     }
-    if let dot = text.firstIndex(of: "."), let after = text[text.index(after: dot)...].first, after == "e" || after == "E" {
+    if let dot = text.firstIndex(of: "."), let after = text[text.index(after: dot)...].first,
+      after == "e" || after == "E"
+    {
       text.insert("0", at: text.index(after: dot))
     }
     return Double(text)

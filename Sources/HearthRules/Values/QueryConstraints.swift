@@ -1,4 +1,4 @@
-/// What the filters of a query tell of a field: the values that the field of a document can have if the query returns it.
+/// The values that a field of a document can have if a query returns the document, by the filters of the query.
 ///
 /// Every answer holds for all such documents. A question that they could answer differently fails as ``RuleFailure/undecided(_:)``.
 package struct FieldConstraint: Sendable {
@@ -119,10 +119,10 @@ package struct FieldConstraint: Sendable {
 /// A map of a document that a query could return: the fields that its filters name. Others may exist.
 package struct PartialMap: Sendable {
   let name: String
-  let known: [String: RuleValue]
+  let known: [ExactText: RuleValue]
 
   func value(of field: String) throws(RuleFailure) -> RuleValue {
-    guard let value = known[field] else { throw .undecided("\(name).\(field)") }
+    guard let value = known[ExactText(field)] else { throw .undecided("\(name).\(field)") }
     return value
   }
 
@@ -133,6 +133,6 @@ package struct PartialMap: Sendable {
 
   /// The names of the known fields, as a list that can have more.
   var keys: RuleValue {
-    .constraint(FieldConstraint(field: "\(name).keys()", members: known.keys.sorted().map { .string($0) }))
+    .constraint(FieldConstraint(field: "\(name).keys()", members: known.keys.sorted().map { .string($0.text) }))
   }
 }

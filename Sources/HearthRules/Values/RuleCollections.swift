@@ -1,27 +1,37 @@
 /// A list, with the work that comparing it takes.
 package struct RuleList: Sendable {
   package let items: [RuleValue]
-  /// Never more than ``ValueBounds`` allow for what rules build; computed once, so that lists of the same list are not walked twice.
+  /// Computed once, since a list of few values can hold the same list many times, at every level.
   let weight: Int
+  let depth: Int
 
   package init(_ items: [RuleValue]) {
     self.items = items
     weight = items.reduce(1) { $0.addingOrMax($1.weight) }
+    depth = items.reduce(0) { max($0, $1.depth) } + 1
   }
 }
 
 /// A map from names to values.
 package struct RuleMap: Sendable {
-  package let fields: [String: RuleValue]
+  let fields: [ExactText: RuleValue]
   let weight: Int
+  let depth: Int
 
-  package init(_ fields: [String: RuleValue]) {
-    self.fields = fields
-    weight = fields.reduce(1) { $0.addingOrMax($1.key.utf8.count).addingOrMax($1.value.weight) }
+  /// Makes a map. The last one of several fields with one name counts.
+  package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
+    self.init(Dictionary(fields.map { (ExactText($0.key), $0.value) }, uniquingKeysWith: { $1 }))
   }
 
-  package subscript(name: String) -> RuleValue? { fields[name] }
-  var sortedKeys: [String] { fields.keys.sorted() }
+  init(_ fields: [ExactText: RuleValue]) {
+    self.fields = fields
+    weight = fields.reduce(1) { $0.addingOrMax($1.key.text.utf8.count).addingOrMax($1.value.weight) }
+    depth = fields.reduce(0) { max($0, $1.value.depth) } + 1
+  }
+
+  package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
+  /// The names in the order of their UTF-8.
+  package var sortedKeys: [String] { fields.keys.sorted().map(\.text) }
 }
 
 /// A set. Numbers that are equal count once, whether they are integers or not; the first one stays.
@@ -30,18 +40,22 @@ package struct ValueSet: Sendable {
   package let items: [RuleValue]
   let keys: Set<LooseKey>
   let weight: Int
+  let depth: Int
 
   package init(_ candidates: some Sequence<RuleValue>) {
     var items: [RuleValue] = []
     var keys: Set<LooseKey> = []
     var weight = 1
+    var depth = 0
     for item in candidates where keys.insert(LooseKey(item)).inserted {
       items.append(item)
       weight = weight.addingOrMax(item.weight)
+      depth = max(depth, item.depth)
     }
     self.items = items
     self.keys = keys
     self.weight = weight
+    self.depth = depth + 1
   }
 
   func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }
@@ -53,28 +67,28 @@ package struct MapDifference: Sendable {
     case added, removed, changed, unchanged
   }
 
-  let statuses: [String: Status]
+  let statuses: [ExactText: Status]
 
   /// - Parameters:
   ///   - new: The map whose method is called.
   ///   - old: The map that it is compared with.
   init(from old: RuleMap, to new: RuleMap) {
-    var statuses: [String: Status] = [:]
+    var statuses: [ExactText: Status] = [:]
     for (key, value) in new.fields {
-      guard let former = old[key] else {
+      guard let former = old.fields[key] else {
         statuses[key] = .added
         continue
       }
       statuses[key] = LooseKey(former) == LooseKey(value) ? .unchanged : .changed
     }
-    for key in old.fields.keys where new[key] == nil { statuses[key] = .removed }
+    for key in old.fields.keys where new.fields[key] == nil { statuses[key] = .removed }
     self.statuses = statuses
   }
 
-  var weight: Int { statuses.keys.reduce(1) { $0 + $1.utf8.count } }
+  var weight: Int { statuses.keys.reduce(1) { $0 + $1.text.utf8.count } }
 
   func keys(_ wanted: Set<Status>) -> ValueSet {
-    ValueSet(statuses.filter { wanted.contains($0.value) }.keys.sorted().map { .string($0) })
+    ValueSet(statuses.filter { wanted.contains($0.value) }.keys.sorted().map { .string($0.text) })
   }
 }
 

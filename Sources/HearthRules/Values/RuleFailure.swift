@@ -29,11 +29,12 @@ package enum RuleFailure: Error, Hashable, Sendable {
   case tooManyExpressions(limit: Int)
   case tooMuchWork(limit: Int)
   case valueTooLarge(limit: Int)
+  case valueTooDeep(limit: Int)
 
   /// True if no operator has a value any more, as a limit of the whole request was reached.
   package var isFinal: Bool {
     switch self {
-    case .tooManyExpressions, .tooMuchWork, .valueTooLarge: true
+    case .tooManyExpressions, .tooMuchWork, .valueTooLarge, .valueTooDeep: true
     default: false
     }
   }
@@ -44,7 +45,8 @@ extension RuleFailure: CustomStringConvertible {
     switch self {
     case .divisionByZero: "an integer is divided by zero"
     case .integerOverflow: "the result is no integer of 64 bits"
-    case .unsupported(let name, let types): "\(name) does not take \(types.isEmpty ? "no value" : types.joined(separator: ", "))"
+    case .unsupported(let name, let types):
+      "\(name) does not take \(types.isEmpty ? "no value" : types.joined(separator: ", "))"
     case .wrongType(let type, let expected): "a value is of type \(type), and not \(expected)"
     case .missingProperty(let name): "there is no property \(name.quotedBriefly)"
     case .noValue(let name): "\(name) has no value"
@@ -62,6 +64,7 @@ extension RuleFailure: CustomStringConvertible {
     case .undecided(let what): "the query's filters do not decide \(what)"
     case .tooManyExpressions(let limit): "more than \(limit) expressions are evaluated"
     case .tooMuchWork(let limit): "the evaluation takes more than \(limit) units of work"
+    case .valueTooDeep(let limit): "a value has more than \(limit) levels of lists and maps"
     case .valueTooLarge(let limit): "a value has more than \(limit) bytes and members"
     }
   }
@@ -71,6 +74,7 @@ extension String {
   /// The text in quotes, shortened, for messages.
   var quotedBriefly: String {
     let limit = 64
-    return unicodeScalars.count <= limit ? "'\(self)'" : "'\(String(String.UnicodeScalarView(unicodeScalars.prefix(limit))))…'"
+    return unicodeScalars.count <= limit
+      ? "'\(self)'" : "'\(String(String.UnicodeScalarView(unicodeScalars.prefix(limit))))…'"
   }
 }

@@ -74,16 +74,16 @@ package struct RulePath: Sendable {
       case .text: bound.append(segment)
       case .variable(let name, _):
         guard let value = values[name] else { continue }
-        unused.remove(name)
+        unused.remove(ExactText(name))
         bound.append(.variable(name, value: try value.converted()))
       case .recursive(let name, _):
         guard let value = values[name] else { continue }
-        unused.remove(name)
+        unused.remove(ExactText(name))
         guard case .path(let path) = value else { throw .wrongType(value.typeName, expected: "path") }
         bound.append(.recursive(name, value: path.names))
       }
     }
-    if let name = unused.min() { throw .invalid("path: it has no variable \(name.quotedBriefly)") }
+    if let name = unused.min()?.text { throw .invalid("path: it has no variable \(name.quotedBriefly)") }
     return RulePath(segments: bound)
   }
 }
@@ -107,7 +107,8 @@ extension RulePath.Segment {
 
 extension UInt8 {
   fileprivate var isNamePart: Bool {
-    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
+      || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
       || self == UInt8(ascii: "_") || self == UInt8(ascii: "$")
   }
 }

@@ -110,7 +110,8 @@ package struct RuleTimestamp: Hashable, Comparable, Sendable {
     guard (1...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
       throw .invalid("date \(year)-\(month)-\(day)")
     }
-    let time = RuleTimestamp(seconds: Self.dayNumber(year: year, month: month, day: day) * Self.secondsPerDay, nanoseconds: 0)
+    let time = RuleTimestamp(
+      seconds: Self.dayNumber(year: year, month: month, day: day) * Self.secondsPerDay, nanoseconds: 0)
     // A day that its month does not have becomes one of the next month.
     guard time.date.day == day else { throw .invalid("date \(year)-\(month)-\(day)") }
     self = time

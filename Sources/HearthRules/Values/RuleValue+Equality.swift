@@ -19,20 +19,20 @@ extension RuleValue {
     case (.float(let left), .float(let right)):
       left == right && (numbersByValue || left.sign == right.sign)
     case (.int, .float), (.float, .int): numbersByValue && left.double == right.double
-    case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
     case (.bytes(let left), .bytes(let right)): left == right
     case (.timestamp(let left), .timestamp(let right)): left == right
     case (.duration(let left), .duration(let right)): left == right
     case (.latlng(let left), .latlng(let right)): left == right
     case (.vector(let left), .vector(let right)): left == right
-    case (.path(let left), .path(let right)): left.names == right.names
+    case (.path(let left), .path(let right)): left.names.hasSameBytes(as: right.names)
     case (.list(let left), .list(let right)):
       left.items.count == right.items.count
         && zip(left.items, right.items).allSatisfy { areSame($0, $1, numbersByValue: numbersByValue) }
     case (.map(let left), .map(let right)):
       left.fields.count == right.fields.count
         && left.fields.allSatisfy { name, value in
-          right[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
+          right.fields[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
         }
     case (.set(let left), .set(let right)): left.keys == right.keys
     default: false
@@ -62,11 +62,11 @@ struct LooseKey: Hashable, Sendable {
     case .int(let number): hasher.combine(Double(number))
     case .float(let number): hasher.combine(number)
     case .bool(let flag): hasher.combine(flag)
-    case .string(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .string(let text): text.hashBytes(into: &hasher)
     case .bytes(let bytes): hasher.combine(bytes)
     case .timestamp(let time): hasher.combine(time)
     case .duration(let duration): hasher.combine(duration)
-    case .path(let path): hasher.combine(path.names)
+    case .path(let path): for name in path.names { name.hashBytes(into: &hasher) }
     case .list(let list): for item in list.items { LooseKey(item).hash(into: &hasher) }
     case .map(let map): hasher.combine(map.fields.count)
     default: hasher.combine(value.typeName)

@@ -12,7 +12,7 @@ extension RuleValue {
         nil
       }
     case (.string(let left), .string(let right)):
-      left.utf16.lexicographicallyPrecedes(right.utf16) ? -1 : left.utf8.elementsEqual(right.utf8) ? 0 : 1
+      left.utf16.lexicographicallyPrecedes(right.utf16) ? -1 : left.hasSameBytes(as: right) ? 0 : 1
     case (.bytes(let left), .bytes(let right)):
       left.lexicographicallyPrecedes(right) ? -1 : left == right ? 0 : 1
     case (.timestamp(let left), .timestamp(let right)): left < right ? -1 : left == right ? 0 : 1

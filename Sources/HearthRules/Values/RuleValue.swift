@@ -19,7 +19,7 @@ package enum RuleValue: Sendable {
   case mapDifference(MapDifference)
   /// A value of a document that a query could return, as far as the query's filters tell.
   indirect case constraint(FieldConstraint)
-  /// A map of a document that a query could return, of which only some fields are known.
+  /// A map of a document that a query could return. Only some of its fields are known.
   case partialMap(PartialMap)
 
   package static func list(_ items: [RuleValue]) -> RuleValue { .list(RuleList(items)) }
@@ -59,6 +59,16 @@ package enum RuleValue: Sendable {
     case .path(let path): path.weight
     case .mapDifference(let difference): difference.weight
     default: 1
+    }
+  }
+
+  /// The levels of lists, sets and maps within each other. Complexity: O(1).
+  var depth: Int {
+    switch self {
+    case .list(let list): list.depth
+    case .set(let set): set.depth
+    case .map(let map): map.depth
+    default: 0
     }
   }
 }

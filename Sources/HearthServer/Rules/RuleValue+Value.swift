@@ -25,10 +25,9 @@ extension RuleValue {
 }
 
 extension RuleMap {
+  /// Field by field: a dictionary would take names of other Unicode forms for the same.
   init(_ map: MapValue) {
-    var fields: [String: RuleValue] = [:]
-    for entry in map.entries { fields[entry.key] = RuleValue(entry.value) }
-    self.init(fields)
+    self.init(map.entries.lazy.map { ($0.key, RuleValue($0.value)) })
   }
 
   /// The fields of a document; nil if it is missing.

@@ -84,7 +84,11 @@ struct LinearTimeTests {
     #expect(throws: RegularExpressionUseError.tooManySteps(limit: 1000)) {
       try many.replacingAll(in: text, with: "", stepLimit: 1000)
     }
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 15_000)) {
+      try many.firstMatch(in: text, stepLimit: 15_000)
+    }
     #expect(try RegularExpression("a+").matches("aaa", stepLimit: 100))
+    #expect(try RegularExpression("a+(b)").firstMatch(in: "xaab", stepLimit: 1000)?.ranges == [1..<4, 3..<4])
   }
 
   @Test("a text of 10 MB is matched without recursion")

@@ -1,16 +1,16 @@
 import TestSupport
 
 /// Draws expressions of the rules language. Most are well typed; now and then a part has another type.
-struct RuleExpressionGenerator {
+package struct RuleExpressionGenerator {
   private var random: SeededGenerator
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   private enum Kind: CaseIterable {
     case bool, int, float, string, bytes, list, set, map, path, duration, timestamp, latlng, null
   }
 
-  mutating func condition() -> String { expression(.bool, depth: 1 + random.below(4)) }
+  package mutating func condition() -> String { expression(.bool, depth: 1 + random.below(4)) }
 
   // MARK: - Types
 
@@ -20,8 +20,12 @@ struct RuleExpressionGenerator {
       let condition = expression(.bool, depth: depth - 1)
       return "(\(condition) ? \(expression(kind, depth: depth - 1)) : \(expression(kind, depth: depth - 1)))"
     }
-    if depth > 0, random.chance(4) { return "[\(expression(kind, depth: depth - 1)), 1][\(random.element(["0", "0", "1"]))]" }
-    if depth > 0, random.chance(4) { return "{'k': \(expression(kind, depth: depth - 1))}.\(random.element(["k", "k", "z"]))" }
+    if depth > 0, random.chance(4) {
+      return "[\(expression(kind, depth: depth - 1)), 1][\(random.element(["0", "0", "1"]))]"
+    }
+    if depth > 0, random.chance(4) {
+      return "{'k': \(expression(kind, depth: depth - 1))}.\(random.element(["k", "k", "z"]))"
+    }
     switch kind {
     case .bool: return bool(depth)
     case .int: return int(depth)
@@ -41,7 +45,9 @@ struct RuleExpressionGenerator {
 
   private mutating func bool(_ depth: Int) -> String {
     guard depth > 0 else {
-      return random.element(["true", "false", "true", "request.auth != null", "resource == null", "'role' in request.auth.token"])
+      return random.element([
+        "true", "false", "true", "request.auth != null", "resource == null", "'role' in request.auth.token",
+      ])
     }
     let next = depth - 1
     switch random.below(16) {
@@ -49,17 +55,24 @@ struct RuleExpressionGenerator {
     case 3: return "!\(expression(.bool, depth: next))"
     case 4...6:
       let kind = random.element([Kind.int, .float, .string, .bytes, .duration, .timestamp])
-      return "(\(expression(kind, depth: next)) \(random.element(["<", "<=", ">", ">="])) \(expression(number(kind), depth: next)))"
+      return
+        "(\(expression(kind, depth: next)) \(random.element(["<", "<=", ">", ">="])) \(expression(number(kind), depth: next)))"
     case 7...9:
       let kind = random.element(Kind.allCases)
-      return "(\(expression(kind, depth: next)) \(random.element(["==", "!="])) \(expression(number(kind), depth: next)))"
-    case 10: return "(\(expression(random.element(Kind.allCases), depth: next)) in \(expression(random.element([.list, .list, .set]), depth: next)))"
+      return
+        "(\(expression(kind, depth: next)) \(random.element(["==", "!="])) \(expression(number(kind), depth: next)))"
+    case 10:
+      return
+        "(\(expression(random.element(Kind.allCases), depth: next)) in \(expression(random.element([.list, .list, .set]), depth: next)))"
     case 11: return "(\(expression(.string, depth: next)) in \(expression(.map, depth: next)))"
     case 12:
-      let type = random.element(["bool", "int", "float", "number", "string", "bytes", "list", "map", "path", "duration", "timestamp", "latlng"])
+      let type = random.element([
+        "bool", "int", "float", "number", "string", "bytes", "list", "map", "path", "duration", "timestamp", "latlng",
+      ])
       return "(\(expression(random.element(Kind.allCases.filter { $0 != .set }), depth: next)) is \(type))"
     case 13:
-      return "\(expression(.list, depth: next)).\(random.element(["hasAll", "hasAny", "hasOnly"]))(\(expression(.list, depth: next)))"
+      return
+        "\(expression(.list, depth: next)).\(random.element(["hasAll", "hasAny", "hasOnly"]))(\(expression(.list, depth: next)))"
     case 14:
       let argument = expression(random.element([.set, .list]), depth: next)
       return "\(expression(.set, depth: next)).\(random.element(["hasAll", "hasAny", "hasOnly"]))(\(argument))"
@@ -73,7 +86,9 @@ struct RuleExpressionGenerator {
   }
 
   private mutating func pattern() -> String {
-    random.element(["'a.*'", "'[a-z]+'", "''", "'.'", "'(a|ab)c?'", "'x|y'", "'(?i)A'", "'\\\\d+'", "'^a'", "'a$'", "'('"])
+    random.element([
+      "'a.*'", "'[a-z]+'", "''", "'.'", "'(a|ab)c?'", "'x|y'", "'(?i)A'", "'\\\\d+'", "'^a'", "'a$'", "'('",
+    ])
   }
 
   private mutating func int(_ depth: Int) -> String {
@@ -82,16 +97,22 @@ struct RuleExpressionGenerator {
     }
     let next = depth - 1
     switch random.below(12) {
-    case 0...3: return "(\(expression(.int, depth: next)) \(random.element(["+", "-", "*", "/ ", "%"])) \(expression(.int, depth: next)))"
+    case 0...3:
+      return
+        "(\(expression(.int, depth: next)) \(random.element(["+", "-", "*", "/ ", "%"])) \(expression(.int, depth: next)))"
     case 4: return "(-\(expression(.int, depth: next)))"
     case 5: return "\(expression(random.element([.string, .list, .set, .map, .bytes]), depth: next)).size()"
     case 6: return "int(\(expression(random.element([.int, .float, .string]), depth: next)))"
-    case 7: return "math.\(random.element(["abs", "round"]))(\(expression(random.element([.int, .float]), depth: next)))"
+    case 7:
+      return "math.\(random.element(["abs", "round"]))(\(expression(random.element([.int, .float]), depth: next)))"
     case 8:
-      let method = random.element(["year", "month", "day", "hours", "minutes", "seconds", "nanos", "dayOfWeek", "dayOfYear", "toMillis"])
+      let method = random.element([
+        "year", "month", "day", "hours", "minutes", "seconds", "nanos", "dayOfWeek", "dayOfYear", "toMillis",
+      ])
       return "\(expression(.timestamp, depth: next)).\(method)()"
     case 9: return "\(expression(.duration, depth: next)).\(random.element(["seconds", "nanos"]))()"
-    case 10: return "\(expression(.map, depth: next)).get(\(expression(.string, depth: 0)), \(expression(.int, depth: next)))"
+    case 10:
+      return "\(expression(.map, depth: next)).get(\(expression(.string, depth: 0)), \(expression(.int, depth: next)))"
     default: return "\(expression(.list, depth: next))[\(expression(.int, depth: 0))]"
     }
   }
@@ -102,9 +123,13 @@ struct RuleExpressionGenerator {
     }
     let next = depth - 1
     switch random.below(6) {
-    case 0, 1: return "(\(expression(.float, depth: next)) \(random.element(["+", "-", "*", "/ ", "%"])) \(expression(random.element([.int, .float]), depth: next)))"
+    case 0, 1:
+      return
+        "(\(expression(.float, depth: next)) \(random.element(["+", "-", "*", "/ ", "%"])) \(expression(random.element([.int, .float]), depth: next)))"
     case 2: return "float(\(expression(random.element([.int, .float]), depth: next)))"
-    case 3: return "math.\(random.element(["ceil", "floor", "sqrt", "abs"]))(\(expression(random.element([.int, .float]), depth: next)))"
+    case 3:
+      return
+        "math.\(random.element(["ceil", "floor", "sqrt", "abs"]))(\(expression(random.element([.int, .float]), depth: next)))"
     case 4: return "(-\(expression(.float, depth: next)))"
     default: return "\(expression(.latlng, depth: next)).\(random.element(["latitude", "longitude"]))()"
     }
@@ -112,14 +137,19 @@ struct RuleExpressionGenerator {
 
   private mutating func string(_ depth: Int) -> String {
     guard depth > 0 else {
-      return random.element(["''", "'a'", "'b'", "'abc'", "'Ab c'", "' x '", "'12'", "'é€'", "'k'", "'z'", "request.auth.uid", "request.method", "id"])
+      return random.element([
+        "''", "'a'", "'b'", "'abc'", "'Ab c'", "' x '", "'12'", "'é€'", "'k'", "'z'", "request.auth.uid",
+        "request.method", "id",
+      ])
     }
     let next = depth - 1
     switch random.below(10) {
     case 0, 1: return "(\(expression(.string, depth: next)) + \(expression(.string, depth: next)))"
     case 2, 3: return "\(expression(.string, depth: next)).\(random.element(["lower", "upper", "trim"]))()"
     case 4: return "string(\(expression(random.element([.int, .float, .bool, .null, .string, .path]), depth: next)))"
-    case 5: return "\(expression(.string, depth: next)).replace(\(pattern()), \(random.element(["''", "'-'", "'xx'", "'$0'"])))"
+    case 5:
+      return
+        "\(expression(.string, depth: next)).replace(\(pattern()), \(random.element(["''", "'-'", "'xx'", "'$0'"])))"
     case 6: return "\(expression(.list, depth: next)).join(\(expression(.string, depth: 0)))"
     case 7: return "\(expression(.bytes, depth: next)).\(random.element(["toBase64", "toHexString"]))()"
     case 8: return "\(expression(.string, depth: next))[\(random.element(["0", "1", "0:1", "1:2", ":2", "1:"]))]"
@@ -129,7 +159,10 @@ struct RuleExpressionGenerator {
 
   private mutating func bytes(_ depth: Int) -> String {
     guard depth > 0 else { return random.element(["b''", "b'a'", "b'\\x00\\xff'", "b'abc'"]) }
-    if random.chance(30) { return "hashing.\(random.element(["crc32", "crc32c", "md5", "sha256"]))(\(expression(random.element([.string, .bytes]), depth: depth - 1)))" }
+    if random.chance(30) {
+      return
+        "hashing.\(random.element(["crc32", "crc32c", "md5", "sha256"]))(\(expression(random.element([.string, .bytes]), depth: depth - 1)))"
+    }
     return "\(expression(.string, depth: depth - 1)).toUtf8()"
   }
 
@@ -139,12 +172,16 @@ struct RuleExpressionGenerator {
 
   private mutating func list(_ depth: Int) -> String {
     guard depth > 0 else {
-      return random.element(["[]", "[1]", "[1, 2]", "[1, 1.0]", "['a', 'b']", "['k', 1, null]", "[[1], [2]]", "[3, 2, 1, 2]"])
+      return random.element([
+        "[]", "[1]", "[1, 2]", "[1, 1.0]", "['a', 'b']", "['k', 1, null]", "[[1], [2]]", "[3, 2, 1, 2]",
+      ])
     }
     let next = depth - 1
     switch random.below(8) {
     case 0...2: return "[\((0..<random.below(4)).map { _ in item(next) }.joined(separator: ", "))]"
-    case 3: return "\(expression(.list, depth: next)).\(random.element(["concat", "removeAll"]))(\(expression(.list, depth: next)))"
+    case 3:
+      return
+        "\(expression(.list, depth: next)).\(random.element(["concat", "removeAll"]))(\(expression(.list, depth: next)))"
     case 4: return "\(expression(.list, depth: next))[\(random.element(["0:1", "1:2", ":1", "1:", "0:3"]))]"
     case 5: return "\(expression(.map, depth: next)).keys()"
     case 6: return "\(expression(.string, depth: next)).split(\(random.element(["','", "' '", "'[b-z]'", "'a'"])))"
@@ -153,11 +190,15 @@ struct RuleExpressionGenerator {
   }
 
   private mutating func set(_ depth: Int) -> String {
-    guard depth > 0 else { return random.element(["[].toSet()", "[1, 2].toSet()", "['a'].toSet()", "[1, 1.0, 'a'].toSet()"]) }
+    guard depth > 0 else {
+      return random.element(["[].toSet()", "[1, 2].toSet()", "['a'].toSet()", "[1, 1.0, 'a'].toSet()"])
+    }
     let next = depth - 1
     switch random.below(5) {
     case 0, 1: return "\(expression(.list, depth: next)).toSet()"
-    case 2, 3: return "\(expression(.set, depth: next)).\(random.element(["union", "intersection", "difference"]))(\(expression(.set, depth: next)))"
+    case 2, 3:
+      return
+        "\(expression(.set, depth: next)).\(random.element(["union", "intersection", "difference"]))(\(expression(.set, depth: next)))"
     default:
       let keys = random.element(["addedKeys", "removedKeys", "changedKeys", "affectedKeys", "unchangedKeys"])
       return "\(expression(.map, depth: next)).diff(\(expression(.map, depth: next))).\(keys)()"
@@ -166,7 +207,9 @@ struct RuleExpressionGenerator {
 
   private mutating func map(_ depth: Int) -> String {
     guard depth > 0 else {
-      return random.element(["{}", "{'a': 1}", "{'a': 1.0, 'b': 2}", "{'k': 'a', 'l': [1]}", "request.auth.token", "{'m': {'k': 2}}"])
+      return random.element([
+        "{}", "{'a': 1}", "{'a': 1.0, 'b': 2}", "{'k': 'a', 'l': [1]}", "request.auth.token", "{'m': {'k': 2}}",
+      ])
     }
     let next = depth - 1
     let keys = ["a", "b", "k", "l", "m"].filter { _ in random.chance(35) }
@@ -174,7 +217,9 @@ struct RuleExpressionGenerator {
   }
 
   private mutating func path(_ depth: Int) -> String {
-    guard depth > 0 else { return random.element(["/a/b", "/a", "/databases/(default)/documents/d/one", "request.path", "path('a/b')"]) }
+    guard depth > 0 else {
+      return random.element(["/a/b", "/a", "/databases/(default)/documents/d/one", "request.path", "path('a/b')"])
+    }
     let next = depth - 1
     switch random.below(4) {
     case 0: return "/a/$(\(expression(random.element([.string, .int, .path]), depth: next)))"
@@ -186,15 +231,21 @@ struct RuleExpressionGenerator {
 
   private mutating func duration(_ depth: Int) -> String {
     guard depth > 0 else {
-      return random.element(["duration.value(1,'s')", "duration.value(-90,'m')", "duration.value(2,'w')", "duration.value(1500,'ms')", "duration.value(7,'ns')"])
+      return random.element([
+        "duration.value(1,'s')", "duration.value(-90,'m')", "duration.value(2,'w')", "duration.value(1500,'ms')",
+        "duration.value(7,'ns')",
+      ])
     }
     let next = depth - 1
     switch random.below(6) {
-    case 0, 1: return "(\(expression(.duration, depth: next)) \(random.element(["+", "-"])) \(expression(.duration, depth: next)))"
+    case 0, 1:
+      return
+        "(\(expression(.duration, depth: next)) \(random.element(["+", "-"])) \(expression(.duration, depth: next)))"
     case 2: return "(\(expression(.timestamp, depth: next)) - \(expression(.timestamp, depth: next)))"
     case 3: return "duration.abs(\(expression(.duration, depth: next)))"
     case 4: return "\(expression(.timestamp, depth: next)).time()"
-    default: return "duration.value(\(expression(.int, depth: next)), \(random.element(["'s'", "'h'", "'d'", "'ms'", "'x'"])))"
+    default:
+      return "duration.value(\(expression(.int, depth: next)), \(random.element(["'s'", "'h'", "'d'", "'ms'", "'x'"])))"
     }
   }
 
@@ -207,7 +258,9 @@ struct RuleExpressionGenerator {
     }
     let next = depth - 1
     switch random.below(5) {
-    case 0, 1: return "(\(expression(.timestamp, depth: next)) \(random.element(["+", "-"])) \(expression(.duration, depth: next)))"
+    case 0, 1:
+      return
+        "(\(expression(.timestamp, depth: next)) \(random.element(["+", "-"])) \(expression(.duration, depth: next)))"
     case 2: return "timestamp.value(\(expression(.int, depth: next)))"
     case 3: return "\(expression(.timestamp, depth: next)).date()"
     default: return "timestamp.date(\(expression(.int, depth: 0)), \(1 + random.below(12)), \(1 + random.below(31)))"

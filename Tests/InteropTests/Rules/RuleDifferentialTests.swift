@@ -1,0 +1,96 @@
+import InteropSupport
+import RulesSupport
+import TestSupport
+import Testing
+
+/// The language of security rules, about which Google's emulator has to say the same.
+@Suite("Security rules of Google's emulator and of ours", .enabled(if: Emulator.isInstalled, Emulator.hint), Emulator())
+struct RuleDifferentialTests {
+  private static let chunkSize = 50
+
+  private static func emulator(_ name: String) async throws -> RuleEmulator {
+    let emulator = RuleEmulator(project: "rules-\(name)")
+    try await emulator.prepare()
+    return emulator
+  }
+
+  @Test("the expressions of the corpus have the verdicts that are written there", .timeLimit(.minutes(5)))
+  func expressions() async throws {
+    let emulator = try await Self.emulator("expressions")
+    let corpus = RuleCorpus.expressions
+    // Those that are refused are asked alone, since they make a file useless for others.
+    var verdicts = try await Self.verdicts(on: corpus.filter { $0.verdict.emulator != "C" }.map(\.text), emulator)
+    for example in corpus where example.verdict.emulator == "C" {
+      verdicts[example.text] = try await emulator.verdicts(on: [example.text]).first
+    }
+    #expect(verdicts.count == Set(corpus.map(\.text)).count)
+    #expect(verdicts.values.count { $0 == "X" } < 5)
+    for example in corpus {
+      if let verdict = verdicts[example.text], verdict != "X" {
+        #expect(verdict == example.verdict.emulator, "\(example)")
+      }
+      #expect(RuleSources.verdict(on: example.text) == example.verdict.ours, "\(example)")
+    }
+  }
+
+  @Test("the files of the corpus have the verdicts that are written there", .timeLimit(.minutes(5)))
+  func files() async throws {
+    let emulator = try await Self.emulator("files")
+    for (examples, isWhole) in [(RuleCorpus.declarations, false), (RuleCorpus.wholeFiles, true)] {
+      for example in examples {
+        let source = isWhole ? example.text : RuleSources.file(example.text)
+        let verdict = try await emulator.verdict(onFile: source)
+        #expect(verdict == example.verdict.emulator, "\(example)")
+        #expect(RuleSources.verdict(onFile: source) == example.verdict.ours, "\(example)")
+      }
+    }
+  }
+
+  @Test("the queries of the corpus have the verdicts that are written there", .timeLimit(.minutes(5)))
+  func queries() async throws {
+    let emulator = try await Self.emulator("queries")
+    let queries = RuleQueryCorpus.all
+    for start in stride(from: 0, to: queries.count, by: Self.chunkSize) {
+      let chunk = queries[start..<min(start + Self.chunkSize, queries.count)]
+      for (query, verdict) in zip(chunk, try await emulator.verdicts(on: chunk)) {
+        #expect(verdict == query.verdict.emulator, "\(query.condition) with \(String(describing: query.filter))")
+        #expect(RuleSources.verdict(on: query) == query.verdict.ours, "\(query.condition)")
+      }
+    }
+  }
+
+  @Test("5,000 generated expressions have the same verdicts", .timeLimit(.minutes(10)))
+  func generatedExpressions() async throws {
+    let emulator = try await Self.emulator("generated")
+    var counts: [String: Int] = [:]
+    var differences: [String] = []
+    for seed in SeededGenerator.seeds(5) {
+      var generator = RuleExpressionGenerator(seed: seed)
+      let expressions = (0..<1000).map { _ in generator.condition() }
+      let verdicts = try await Self.verdicts(on: expressions, emulator)
+      for expression in expressions {
+        let theirs = verdicts[expression] ?? ""
+        let ours = RuleSources.verdict(on: expression)
+        counts[ours, default: 0] += 1
+        if theirs != ours, theirs != "X" {
+          differences.append("seed \(seed): emulator \(theirs), ours \(ours): \(expression)")
+        }
+      }
+    }
+    #expect(differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))")
+    if SeededGenerator.askedSeed == nil {
+      // Expressions that mostly fail would show little.
+      #expect(
+        counts["T", default: 0] > 1000 && counts["F", default: 0] > 1000 && counts["E", default: 0] > 500, "\(counts)")
+    }
+  }
+
+  private static func verdicts(on expressions: [String], _ emulator: RuleEmulator) async throws -> [String: String] {
+    var verdicts: [String: String] = [:]
+    for start in stride(from: 0, to: expressions.count, by: chunkSize) {
+      let chunk = expressions[start..<min(start + chunkSize, expressions.count)]
+      for (expression, verdict) in zip(chunk, try await emulator.verdicts(on: chunk)) { verdicts[expression] = verdict }
+    }
+    return verdicts
+  }
+}
