@@ -196,8 +196,8 @@ let package = Package(
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthAuthentication", "HearthRPC", "HearthData", "HearthCache", "HearthStore",
-        "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthAuthentication", "HearthRules", "HearthRPC", "HearthData", "HearthCache",
+        "HearthStore", "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),

@@ -27,7 +27,7 @@ extension RuleValue {
 extension RuleMap {
   /// Field by field: a dictionary would take names of other Unicode forms for the same.
   init(_ map: MapValue) {
-    self.init(map.entries.lazy.map { ($0.key, RuleValue($0.value)) })
+    self.init(map.entries.lazy.map { (key: $0.key, value: RuleValue($0.value)) })
   }
 
   /// The fields of a document; nil if it is missing.

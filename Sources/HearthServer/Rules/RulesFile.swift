@@ -6,7 +6,7 @@ internal import Logging
 internal import Synchronization
 
 /// The file with the security rules of all projects of a server.
-final class RulesFile: Sendable {
+package final class RulesFile: Sendable {
   /// Changes when the file is written or replaced.
   private struct Stamp: Equatable {
     var modified: Date?
@@ -35,8 +35,25 @@ final class RulesFile: Sendable {
   /// Reads the file, and makes its rules those of the server.
   ///
   /// - Throws: `ServerError` that names the file, the lines and what is wrong in them.
-  func read() throws(ServerError) {
+  ///
+  /// - Returns: What the rules were warned of.
+  @discardableResult
+  func read() throws(ServerError) -> [RuleIssue] {
     seen.withLock { $0 = stamp }
+    let text = try Self.text(path: path)
+    do {
+      let rules = try RuleSet(text)
+      self.rules.replace(rules)
+      return rules.warnings
+    } catch {
+      throw ServerError(.rules, "The rules file \"\(path)\" has errors:\n\(error)")
+    }
+  }
+
+  /// The text of a file of rules.
+  ///
+  /// - Throws: `ServerError` that names the file.
+  package static func text(path: String) throws(ServerError) -> String {
     let content: Data
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -48,10 +65,13 @@ final class RulesFile: Sendable {
     guard let text = String(bytes: content, encoding: .utf8) else {
       throw ServerError(.rules, "The rules file \"\(path)\" is not text in UTF-8.")
     }
-    do {
-      rules.replace(try RuleSet(text))
-    } catch {
-      throw ServerError(.rules, "The rules file \"\(path)\" has errors:\n\(error)")
+    return text
+  }
+
+  /// Logs what a server takes although it does not work.
+  static func log(_ warnings: [RuleIssue], _ path: String, _ logger: Logger) {
+    for issue in warnings {
+      logger.warning("in the rules", metadata: ["file": .escaped(path), "warning": .escaped("\(issue)")])
     }
   }
 
@@ -62,7 +82,7 @@ final class RulesFile: Sendable {
     while (try? await Task.sleep(for: interval)) != nil {
       guard stamp != seen.withLock({ $0 }) else { continue }
       do throws(ServerError) {
-        try read()
+        Self.log(try read(), path, logger)
         logger.info("the rules were read again", metadata: ["file": .escaped(path)])
         replaced()
       } catch {

@@ -92,7 +92,7 @@ package final class EmbeddedServer: Sendable {
       try Self.certificate(files, logger)
     }
     let rulesFile = configuration.rulesFile.map { RulesFile(path: $0, of: configuration.callers.rules) }
-    try rulesFile?.read()
+    if let rulesFile, let path = configuration.rulesFile { RulesFile.log(try rulesFile.read(), path, logger) }
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()

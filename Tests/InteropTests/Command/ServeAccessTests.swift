@@ -2,6 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// `hearth serve` with callers that it tells apart, through the program.
 @Suite("hearth serve that tells callers apart", .timeLimit(.minutes(5)))
 final class ServeAccessTests {
@@ -66,6 +70,21 @@ final class ServeAccessTests {
     #expect(wrong.status != 0 && wrong.text.contains("UNAUTHENTICATED"), "\(wrong.text)")
     server.interrupt()
     #expect(await server.waitForExit() == 0)
+  }
+
+  @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
+  func check() async throws {
+    let good = try file("good.rules", "service cloud.firestore { match /a/{b} { allow read: if true; } }")
+    let bad = try file("bad.rules", "service cloud.firestore {\n  match /a/{b} {\n    allow read: if true &&;\n  }\n}")
+    let warned = try file("warned.rules", "service cloud.firestore { match /a/{b} { allow read: if nothing(); } }")
+    let clean = try await hearth(["rules", "check", good])
+    #expect(clean.status == 0 && clean.text == "\(good): no mistakes\n", "\(clean.text)")
+    let mistaken = try await hearth(["rules", "check", good, bad])
+    #expect(mistaken.status == 1 && mistaken.text.contains("\(bad):3:"), "\(mistaken.text)")
+    let doubtful = try await hearth(["rules", "check", warned])
+    #expect(doubtful.status == 0 && doubtful.text.contains("warning") && doubtful.text.contains("nothing"), "\(doubtful.text)")
+    let missing = try await hearth(["rules", "check", "\(folder)/none"])
+    #expect(missing.status == 1 && missing.text.contains("none"), "\(missing.text)")
   }
 
   @Test("rules are read again when their file changes, and stay when it has errors")
