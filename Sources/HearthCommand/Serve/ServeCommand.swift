@@ -23,8 +23,8 @@ struct ServeCommand: AsyncParsableCommand {
       Web pages may use the server over REST if they come from this machine (http://localhost:PORT and the like) or from an \
       origin that --allow-origin names.
 
-      The server cannot tell callers apart yet: every caller may read, write and delete everything. So it listens on \
-      addresses of other machines only with --open-to-everyone.
+      The server cannot tell callers apart yet: every caller may read, write and delete everything. So by default only programs on \
+      this machine can reach it. With --host and --open-to-everyone, other machines can reach it, too.
       """)
 
   @OptionGroup(title: "Address and data") var place: PlaceOptions
@@ -38,6 +38,13 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of requests and databases") var limits: LimitOptions
 
   @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
+
+  func validate() throws {
+    guard let port = metrics.metricsPort, port == place.port, port != 0, metrics.metricsHost == place.host else {
+      return
+    }
+    throw ValidationError("--port and --metrics-port are both \(port): choose another --metrics-port.")
+  }
 
   func run() async throws {
     var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
