@@ -41,12 +41,12 @@ struct EmptyResultAdviceTests {
       ("x == maybe", .boolean(true), "as in 'x == true'"),
       ("x == SF", .geoPoint(GeoPoint(latitude: 1, longitude: 2)), "$geopoint"),
       ("x in [\"1\", \"2\"]", .integer(3), "'x in [1, 2]'"), ("x in [1, \"2\"]", .string("a"), nil),
-      ("x == a", .null, "Their x is null"), ("x == null", .integer(1), nil), ("x != a", .integer(1), nil),
+      ("x == a", .null, "Its x is null"), ("x == null", .integer(1), nil), ("x != a", .integer(1), nil),
       ("x == 1", .double(2.5), nil), ("x array-contains a", .string("b"), "and no array. Write 'x == \"a\"'"),
       ("x array-contains-any [1]", .string("b"), "and no array. Write 'x in [\"1\"]'"),
       ("x array-contains 1", .array(["b"]), "'x array-contains \"1\"'"), ("x array-contains 1", .array([]), nil),
       ("x in [1]", .array([2]), "'x array-contains-any [1]'"), ("x == [1]", .array([2]), nil),
-    ])
+    ] as [(String, Value, String?)])
   func types(condition: String, value: Value, expected: String?) throws {
     let advice = try advice(condition, ["x": value])
     if let expected {

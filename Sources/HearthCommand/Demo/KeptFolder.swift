@@ -28,7 +28,7 @@ struct KeptFolder {
     }
     if hasBackend {
       lines += [
-        "What the backend has, from a second terminal:",
+        "What the backend has, if you start it in one terminal and ask it in another:",
         "  hearth serve --data \(ShellWord.quoted("\(path)/\(DemoStory.backendFolder)"))",
         "  hearth data query cities --project \(project)",
       ]

@@ -29,7 +29,7 @@ package struct EmptyResultAdvice {
       let advice =
         values.isEmpty
         ? missing(path) { "\($0) \(condition.operation) \(condition.value)" }
-        : OperandAdvice(condition: condition, values: values, database: database).text
+        : OperandAdvice(condition: condition, values: values, whose: whose, database: database).text
       if let advice { return advice }
     }
     for text in words.orders {
@@ -43,6 +43,8 @@ package struct EmptyResultAdvice {
     }
     return nil
   }
+
+  private var whose: String { documents.count == 1 ? "Its" : "Their" }
 
   private func values(at path: FieldPath) -> [Value] { documents.compactMap { $0[path] } }
 

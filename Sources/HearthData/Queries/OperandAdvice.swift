@@ -5,6 +5,8 @@ struct OperandAdvice {
   let condition: ConditionText
   /// The field's values, in some documents; not empty.
   let values: [Value]
+  /// The beginning of a sentence about the documents, such as "Their".
+  let whose: String
   let database: DatabaseID
 
   /// The difference of the types and the nearest form of the condition without it; nil if there is none.
@@ -26,7 +28,7 @@ struct OperandAdvice {
       if case .map(let map) = example, !example.isVector, first.kindName != example.kindName {
         return wholeMap(map, first)
       }
-      return mismatch(operands, values, example: example, subject: "Their \(condition.field) is")
+      return mismatch(operands, values, example: example, subject: "\(whose) \(condition.field) is")
     }
   }
 
@@ -48,7 +50,7 @@ struct OperandAdvice {
     let isList = condition.op == .arrayContainsAny
     let meant = operands.map { $0.kindName == example.kindName ? $0 : converted($0, to: example) ?? example }
     let value = isList ? form(.array(meant)) : form(meant.first ?? example)
-    return "Their \(condition.field) is \(example.kindName), such as \(form(example)), and no array. Write "
+    return "\(whose) \(condition.field) is \(example.kindName), such as \(form(example)), and no array. Write "
       + "\(quoted(isList ? "in" : "==", value))."
   }
 
@@ -56,15 +58,15 @@ struct OperandAdvice {
     let isList = condition.op == .in
     let value = isList ? form(.array(operands)) : operands.first.map { form($0) } ?? ""
     return
-      "Their \(condition.field) is an array, such as \(form(values.first ?? .null)). To look for an element, write "
+      "\(whose) \(condition.field) is an array, such as \(form(values.first ?? .null)). To look for an element, write "
       + "\(quoted(isList ? "array-contains-any" : "array-contains", value))."
   }
 
   private func wholeMap(_ map: MapValue, _ operand: Value) -> String {
     let names = map.entries.map(\.key).sorted()
-    guard let name = names.first else { return "Their \(condition.field) is a map without fields." }
+    guard let name = names.first else { return "\(whose) \(condition.field) is a map without fields." }
     return
-      "Their \(condition.field) is a map with the fields \(names.prefix(8).joined(separator: ", ")). To compare one of them, write "
+      "\(whose) \(condition.field) is a map with the fields \(names.prefix(8).joined(separator: ", ")). To compare one of them, write "
       + "\(ShellWord.quoted("\(condition.field).\(name) \(condition.operation) \(condition.value)"))."
   }
 

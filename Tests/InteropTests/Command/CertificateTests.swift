@@ -1,4 +1,5 @@
 import Foundation
+import HearthServer
 import InteropSupport
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import HearthServer
 import TestSupport
 import Testing
 
