@@ -43,16 +43,23 @@ extension ServerCall {
 
   /// The client has closed its side.
   func deliverEnd(passingIntake: Bool = false) {
-    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
+    let (reader, end) = state.withLock { state -> (CheckedContinuation<Input, any Error>?, Result<Input, any Error>) in
       if let intake = state.intake, !passingIntake {
         intake.finish()
-        return nil
+        return (nil, state.requestsEnd)
       }
       state.hasRequestEnd = true
       defer { state.reader = nil }
-      return state.reader
+      return (state.reader, state.requestsEnd)
     }
-    reader?.resume(returning: .end)
+    reader?.resume(with: end)
+  }
+
+  /// The requests end with one that is refused. The task gets the status once it has answered those before: a client takes the end of a
+  /// stream for the answer to its first request without one.
+  func deliverRefusal(_ status: CallStatus) {
+    state.withLock { $0.refusal = status }
+    deliverEnd()
   }
 
   /// Posts a signal. Several of the same kind are one until they are taken.
@@ -91,7 +98,7 @@ extension ServerCall {
           defer { state.signals = [] }
           return (.success(.signals(state.signals)), false)
         }
-        if state.hasRequestEnd { return (.success(.end), false) }
+        if state.hasRequestEnd { return (state.requestsEnd, false) }
         state.reader = continuation
         (idleWaiter, state.idleWaiter) = (state.idleWaiter, nil)
         return (nil, false)
@@ -149,7 +156,7 @@ extension ServerCall {
       // Yielded with the lock, before any later one.
       for request in state.requests { continuation.yield(request) }
       state.intake = continuation
-      return state.hasRequestEnd || state.isOver
+      return state.hasRequestEnd || state.refusal != nil || state.isOver
     }
     if isAtEnd { continuation.finish() }
     return stream

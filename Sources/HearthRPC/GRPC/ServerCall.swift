@@ -61,6 +61,10 @@ package final class ServerCall: Sendable {
     var requests = CircularBuffer<ByteBuffer>()
     var requestBytes = 0
     var hasRequestEnd = false
+    /// The reason for which the requests have ended with one that is not taken.
+    var refusal: CallStatus?
+    /// What the task gets behind the last request.
+    var requestsEnd: Result<Input, any Error> { refusal.map { .failure($0) } ?? .success(.end) }
     var signals: Signals = []
     var reader: CheckedContinuation<Input, any Error>?
     /// Resumed when the task waits for its next input, or the call is over.

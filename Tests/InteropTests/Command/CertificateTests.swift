@@ -54,7 +54,7 @@ struct CertificateTests {
       func get(_ arguments: String...) async throws -> Programs.Output {
         try await Programs.runInBackground(
           Programs.product("hearth"),
-          ["data", "get", "a/b", "--project", "demo", "--host", "127.0.0.1:\(port)", "--token", "any"] + arguments)
+          ["data", "get", "a/b", "--project", "demo", "--host", "127.0.0.1:\(port)"] + arguments)
       }
       let trusted = try await get("--tls", "--ca-file", own)
       #expect(trusted.status == 0 && trusted.text.hasPrefix("{\"path\":\"a/b\""), "\(trusted.text)")

@@ -72,10 +72,10 @@ struct NothingFoundTests {
   func recursive() async throws {
     try await DataPlace.run { place in
       try await place.set("cities/SF", "{}")
-      let mistyped = try await place.hearth("delete", "citys", "--recursive", "--yes")
+      let mistyped = try await place.hearth("delete", "citis", "--recursive", "--yes")
       #expect(mistyped.status == 0 && mistyped.text.hasPrefix("Deleted 0 documents"), "\(mistyped.text)")
       #expect(
-        mistyped.text.contains("0 documents in project demo; it has no collection citys, but cities. Did you mean"),
+        mistyped.text.contains("0 documents in project demo; it has no collection citis, but cities. Did you mean"),
         "\(mistyped.text)")
       let missing = try await place.hearth("delete", "cities/LA", "--recursive", "--yes")
       #expect(
