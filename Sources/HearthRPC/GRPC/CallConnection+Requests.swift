@@ -39,7 +39,7 @@ extension CallConnection {
     stream.hasRefusedRequest = true
     stream.requests.removeAll()
     noteReceived(stream)
-    stream.call.deliverRefusal(status)
+    stream.call.deliverEnd(.failure(status))
   }
 
   private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
@@ -65,7 +65,7 @@ extension CallConnection {
 
   func receiveEnd(of stream: OpenStream) {
     stream.hasRequestEnd = true
-    guard stream.end == nil else { return }
+    guard stream.end == nil, !stream.hasRefusedRequest else { return }
     // Ended from outside, for example for its bytes: nothing of it is carried out any more.
     guard stream.call.cause == nil else { return takeOutput(of: stream) }
     guard stream.requests.unfinishedBytes == 0 else {

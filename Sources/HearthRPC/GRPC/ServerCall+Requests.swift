@@ -41,25 +41,25 @@ extension ServerCall {
   /// Counted for each message that waits: the smallest have five bytes.
   private static let messageOverhead = 64
 
-  /// The client has closed its side.
-  func deliverEnd(passingIntake: Bool = false) {
-    let (reader, end) = state.withLock { state -> (CheckedContinuation<Input, any Error>?, Result<Input, any Error>) in
+  /// The client has closed its side, or sent a request that is refused. The task gets that once it has answered the requests before: a
+  /// client takes the end of a stream for the answer to its first request without one.
+  func deliverEnd(_ end: Result<Input, any Error> = .success(.end), passingIntake: Bool = false) {
+    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
       if let intake = state.intake, !passingIntake {
-        intake.finish()
-        return (nil, state.requestsEnd)
+        Self.finish(intake, end)
+        return nil
       }
-      state.hasRequestEnd = true
+      state.requestsEnd = end
       defer { state.reader = nil }
-      return (state.reader, state.requestsEnd)
+      return state.reader
     }
     reader?.resume(with: end)
   }
 
-  /// The requests end with one that is refused. The task gets the status once it has answered those before: a client takes the end of a
-  /// stream for the answer to its first request without one.
-  func deliverRefusal(_ status: CallStatus) {
-    state.withLock { $0.refusal = status }
-    deliverEnd()
+  private static func finish(
+    _ intake: AsyncThrowingStream<ByteBuffer, any Error>.Continuation, _ end: Result<Input, any Error>
+  ) {
+    if case .failure(let error) = end { intake.finish(throwing: error) } else { intake.finish() }
   }
 
   /// Posts a signal. Several of the same kind are one until they are taken.
@@ -98,7 +98,7 @@ extension ServerCall {
           defer { state.signals = [] }
           return (.success(.signals(state.signals)), false)
         }
-        if state.hasRequestEnd { return (state.requestsEnd, false) }
+        if let end = state.requestsEnd { return (end, false) }
         state.reader = continuation
         (idleWaiter, state.idleWaiter) = (state.idleWaiter, nil)
         return (nil, false)
@@ -149,16 +149,16 @@ extension ServerCall {
   }
 
   /// The requests, those that wait first, which the task no longer gets by itself: it gets what is then delivered passing the intake.
-  func divertRequests() -> AsyncStream<ByteBuffer> {
-    let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
-    let isAtEnd = state.withLock { state in
-      defer { (state.requests, state.requestBytes, state.hasRequestEnd) = ([], 0, false) }
+  func divertRequests() -> AsyncThrowingStream<ByteBuffer, any Error> {
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+    let end = state.withLock { state in
+      defer { (state.requests, state.requestBytes, state.requestsEnd) = ([], 0, nil) }
       // Yielded with the lock, before any later one.
       for request in state.requests { continuation.yield(request) }
       state.intake = continuation
-      return state.hasRequestEnd || state.refusal != nil || state.isOver
+      return state.isOver ? .success(.end) : state.requestsEnd
     }
-    if isAtEnd { continuation.finish() }
+    if let end { Self.finish(continuation, end) }
     return stream
   }
 }
