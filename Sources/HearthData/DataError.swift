@@ -41,7 +41,9 @@ extension DataError {
       return
     }
     guard !error.message.contains("CERTIFICATE_VERIFY_FAILED") else {
-      self.init("\(what): the certificate of \(place) is not trusted on this machine, or is that of another host.")
+      self.init(
+        "\(what): the certificate of \(place) is not trusted: it is of an unknown authority (name the file of one of your own with "
+          + "--ca-file), of another host, or of another time.")
       return
     }
     let hint =

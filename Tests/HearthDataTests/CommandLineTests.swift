@@ -68,11 +68,30 @@ struct CommandLineTests {
   func oddTexts() throws {
     for text in [
       "5 o'clock", "http://a/?b=c&d=e", "a: b", "2026-03-01", "10.0.0.1", "Tom & Jerry", "rock 'n roll band", "x~y",
+      "say \"a && b\" twice", "the 'x == y' of it", "read “p || q” first", "a `b < c` d",
     ] {
       var query = DataQuery(collection: "cities")
       query.conditions = ["a == \(text)"]
       #expect(try query.query(in: database).filters == [.field(try FieldPath(["a"]), .equal, .string(text))])
     }
+  }
+
+  @Test("what stands in quotation marks is masked, and an apostrophe opens none")
+  func quotedParts() {
+    for (text, masked) in [
+      (#"a "b && c" d"#, "a xxxxxxxx d"), (#""a \" == b" c"#, "xxxxxxxxxxx c"), ("it's a && b's", "it's a && b's"),
+      (#"5" && 6" x"#, #"5" && 6" x"#), ("\"a && b", "xxxxxxx"), ("a 'b", "a 'b"), ("", ""), ("„a=b“ «c»", "xxxxx xxx"),
+    ] {
+      #expect(String(QuotedParts.masked(Array(text)[...])) == masked, "\(text)")
+    }
+  }
+
+  @Test("a position is no condition, so operators in it are text")
+  func positions() throws {
+    var words = DataQuery(collection: "cities")
+    words.orders = ["name"]
+    words.startAt = "a && b"
+    #expect(try words.query(in: database).startAt?.position == ["a && b"])
   }
 
   @Test(

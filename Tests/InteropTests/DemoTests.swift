@@ -17,9 +17,35 @@ struct DemoTests {
     #expect(checks.count >= 20)
     let chapters = lines.filter { $0["type"] as? String == "chapter" }.compactMap { $0["title"] as? String }
     #expect(chapters.contains("Two processes share one cache, and one of them is killed"))
-    #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("writes left in the outbox, which process") == true })
+    #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("batches left in the outbox, which process") == true })
+    #expect(
+      checks.contains { $0["what"] as? String == "its outbox" && $0["found"] as? String == "75 writes in 25 batches" })
     #expect(lines.last?["failed"] as? Int == 0)
     #expect(output.status == 0)
+  }
+
+  @Test(
+    "with --keep the folder stays, and the commands that it names show the caches, an outbox and the backend's data")
+  func keepsFolder() async throws {
+    let hearth = Programs.product("hearth")
+    let output = try await Programs.runInBackground(hearth, ["demo", "--keep"])
+    #expect(output.status == 0, "\(output.text)")
+    let folder = String(try #require(output.text.firstMatch(of: /\nThe folder is kept: (.+)\n/)?.1))
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let commands = output.text.split(separator: "\n").filter { $0.hasPrefix("  hearth cache ") }
+    #expect(commands.count == 3)
+    var shown = ""
+    for command in commands {
+      let run = try await Programs.runInBackground(
+        URL(fileURLWithPath: "/bin/sh"), ["-c", "hearth() { '\(hearth.path)' \"$@\"; }; \(command) --format table"])
+      #expect(run.status == 0, "\(run.text)")
+      shown += run.text
+    }
+    #expect(
+      shown.contains("6 caches") && shown.contains("cities/SF") && shown.contains("20 writes in 10 batches\n"),
+      "\(shown)")
+    #expect(output.text.contains("  hearth serve --data '\(folder)/backend'"))
+    #expect(FileManager.default.fileExists(atPath: folder + "/backend"))
   }
 
   @Test(

@@ -46,6 +46,28 @@ struct MetricsFlagTests {
     }
   }
 
+  @Test("a port that is taken, or that both would have, is named with the address, the option and what to do")
+  func takenPort() async throws {
+    let taken = try LineProcess(
+      Programs.product("hearth"), ["serve", "--in-memory", "--port", "0", "--log-level", "error"])
+    defer { taken.killAtOnce() }
+    let port = try #require(await taken.nextLine()?.split(separator: ":").last.map(String.init))
+    let output = try await Programs.runInBackground(
+      Programs.product("hearth"),
+      ["serve", "--in-memory", "--port", "0", "--metrics-port", port, "--log-level", "error"])
+    #expect(
+      output.status == 1
+        && output.text
+          == "hearth serve: Cannot serve metrics on 127.0.0.1 port \(port): the port is already in use. Stop the "
+          + "program that uses it or choose another --metrics-port.\n",
+      "\(output.text)")
+    let both = try await Programs.runInBackground(
+      Programs.product("hearth"), ["serve", "--in-memory", "--port", port, "--metrics-port", port])
+    #expect(
+      both.status == 64 && both.text.contains("--port and --metrics-port are both \(port): choose another"),
+      "\(both.text)")
+  }
+
   private func status(of request: URLRequest) async throws -> (code: Int, text: String) {
     let (data, response) = try await URLSession.shared.data(for: request)
     return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))

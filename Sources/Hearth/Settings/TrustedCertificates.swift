@@ -1,58 +1,19 @@
 internal import Foundation
+internal import HearthTransport
 
 /// The files of ``FirestoreSettings/trustedCertificateFiles``.
 enum TrustedCertificates {
-  /// Larger files are something else; the authorities of a whole system have a quarter of this.
-  private static let maximumBytes = 1024 * 1024
-
   /// - Throws: An `NSError` that names the file: `failedPrecondition` when it cannot be read, `invalidArgument` when there is no
   ///   certificate in it, or one that is damaged.
   static func check(_ paths: [String]) throws {
     for path in paths {
-      let content: Data
       do {
-        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file.close() }
-        content = try file.read(upToCount: maximumBytes + 1) ?? Data()
-      } catch {
-        throw NSError.firestore(
-          .failedPrecondition,
-          "Trusted certificate file \"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
-      }
-      if let fault = fault(content) {
+        try TrustedCertificateFile.check(path)
+      } catch .unreadable(let reason) {
+        throw NSError.firestore(.failedPrecondition, "Trusted certificate file \"\(path)\" cannot be read: \(reason)")
+      } catch .content(let fault) {
         throw NSError.firestore(.invalidArgument, "Trusted certificate file \"\(path)\" \(fault).")
       }
     }
-  }
-
-  private static func fault(_ content: Data) -> String? {
-    guard content.count <= maximumBytes else {
-      return "has more than \(maximumBytes) bytes, so it is not a list of certificates"
-    }
-    let (begin, end) = (Data("-----BEGIN CERTIFICATE-----".utf8), Data("-----END CERTIFICATE-----".utf8))
-    var number = 0
-    var rest = content
-    while let start = rest.range(of: begin) {
-      number += 1
-      guard let stop = rest[start.upperBound...].range(of: end) else {
-        return "has certificate \(number) without an end (\"-----END CERTIFICATE-----\" is missing)"
-      }
-      let text = rest[start.upperBound..<stop.lowerBound].filter { !PropertyListEntries.isSpace($0) }
-      guard let bytes = Data(base64Encoded: text), isSequence([UInt8](bytes)) else {
-        return "has certificate \(number) damaged: it is not base64 of one ASN.1 sequence"
-      }
-      rest = rest[stop.upperBound...]
-    }
-    return number == 0 ? "has no certificate in PEM form (\"-----BEGIN CERTIFICATE-----\" is missing)" : nil
-  }
-
-  /// Returns whether the bytes are one DER sequence (ITU-T X.690) that ends where they do, as every certificate is.
-  private static func isSequence(_ bytes: [UInt8]) -> Bool {
-    guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
-    guard bytes[1] & 0x80 != 0 else { return Int(bytes[1]) == bytes.count - 2 }
-    let lengthBytes = Int(bytes[1] & 0x7f)
-    guard (1...4).contains(lengthBytes), bytes.count >= 2 + lengthBytes else { return false }
-    let length = bytes[2..<(2 + lengthBytes)].reduce(0) { $0 << 8 | Int($1) }
-    return length == bytes.count - 2 - lengthBytes
   }
 }

@@ -9,9 +9,9 @@ package struct CacheCheckReport: Equatable, Sendable {
   /// Documents whose row could be read.
   package var readableDocumentCount = 0
   /// The pending writes that a recovery would save, of all users.
-  package var savedBatchCount = 0
+  package var saved = WriteCount()
   /// The refused writes that a recovery would save, of all users.
-  package var savedRejectedBatchCount = 0
+  package var savedRejected = WriteCount()
   /// Refused writes that a recovery would keep without being able to list them, or not find.
   package var unreadableRejectedBatchCount = 0
   /// False if there may be refused writes that could not be read.
@@ -26,15 +26,14 @@ package struct CacheCheckReport: Equatable, Sendable {
   /// The result in a sentence or two, with what to do.
   package var summary: String {
     let documents = readableDocumentCount == 1 ? "1 document" : "\(readableDocumentCount) documents"
-    func batches(_ count: Int) -> String { count == 1 ? "1 batch" : "\(count) batches" }
-    let waiting = "\(batches(savedBatchCount)) of pending writes"
-    guard !isSound else { return "The cache is in order: \(documents), \(waiting)." }
+    guard !isSound else { return "The cache is in order: \(documents); waiting for the backend: \(saved)." }
     let places = problems.count == 1 ? "one place" : "\(problems.count) places"
-    var lost = unreadableBatchCount > 0 ? "; \(unreadableBatchCount) more cannot be read and are kept aside" : ""
+    let unreadable = unreadableBatchCount == 1 ? "1 more batch" : "\(unreadableBatchCount) more batches"
+    var lost = unreadableBatchCount > 0 ? "; \(unreadable) cannot be read and will be kept aside" : ""
     if !isOutboxComplete { lost += "; part of the outbox could not be looked through" }
     return
       "The cache is damaged, in \(places) or more; \(documents) can be read. Start the program that owns it: that repairs the "
-      + "cache, and saves \(waiting)\(lost)."
+      + "cache, and saves \(saved) that wait for the backend\(lost)."
   }
 
   package var json: JSONText {
@@ -44,8 +43,8 @@ package struct CacheCheckReport: Equatable, Sendable {
       (
         "outbox",
         .object([
-          ("wouldBeSaved", .integer(savedBatchCount)),
-          ("rejectedWouldBeSaved", .integer(savedRejectedBatchCount)), ("unreadable", .integer(unreadableBatchCount)),
+          ("wouldBeSaved", .integer(saved.batches)), ("writesWouldBeSaved", .integer(saved.writes)),
+          ("rejectedWouldBeSaved", .integer(savedRejected.batches)), ("unreadable", .integer(unreadableBatchCount)),
           ("rejectedUnreadable", .integer(unreadableRejectedBatchCount)), ("isComplete", .bool(isOutboxComplete)),
           ("areRejectedComplete", .bool(isRejectedComplete)),
         ])
@@ -163,8 +162,8 @@ package enum CacheCheck {
     }
     let hasLog = FileManager.default.fileExists(atPath: files.main + "-wal")
     let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID, isImmutable: !hasLog)
-    report.savedBatchCount = outbox.batches.count
-    report.savedRejectedBatchCount = outbox.rejected.count
+    report.saved = WriteCount(outbox.batches.map(\.batch))
+    report.savedRejected = WriteCount(outbox.rejected, in: databaseID)
     report.unreadableRejectedBatchCount = outbox.unreadableRejectedCount
     report.isRejectedComplete = outbox.isRejectedComplete
     report.unreadableBatchCount = outbox.unreadableBatchCount

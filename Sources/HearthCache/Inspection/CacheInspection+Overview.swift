@@ -12,11 +12,11 @@ package struct CacheOverview: Equatable, Sendable {
   package struct User: Equatable, Sendable {
     /// The ``OutboxOwner/name`` of an identity; nil for the signed-out user.
     package var id: String?
-    package var pendingBatchCount: Int
+    package var pending: WriteCount
     /// Batches of the user that could not be read and were set aside.
     package var unreadableBatchCount: Int
     /// Batches that the backend has refused and that are kept.
-    package var rejectedBatchCount: Int
+    package var rejected: WriteCount
   }
 
   /// A client of a shared cache.
@@ -58,9 +58,9 @@ package struct CacheOverview: Equatable, Sendable {
   package var targetCount: Int64
   package var users: [User]
   /// Batches of all users, known or not, that wait for the backend.
-  package var pendingBatchCount: Int
+  package var pending: WriteCount
   /// Batches of all users that the backend has refused and that are kept until a program deals with them.
-  package var rejectedBatchCount: Int
+  package var rejected: WriteCount
   /// Batches of all users, known or not, that are kept and not sent: unreadable ones, or those of an unknown user.
   package var setAsideBatchCount: Int
   package var pinnedQueries: [PinnedQuery]
@@ -78,32 +78,27 @@ package struct CacheOverview: Equatable, Sendable {
 }
 
 extension CacheInspection {
-  /// Reads counters and indexes, not documents or writes, so that its cost hardly grows with the cache.
+  /// Reads counters, indexes and the writes that wait or were refused, but no documents, so that its cost hardly grows with the cache.
   package func overview() throws -> CacheOverview {
     let files = CacheFiles(folder: folder)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let (clients, backend) = try clients()
     let lock = "\(folder)/\(FolderLock.fileName)"
     let isLocked = LockFile.isLocked(path: lock)
+    let (pending, rejected) = (try pendingCounts(), try rejectedCounts())
     return CacheOverview(
       folder: folder, databaseID: databaseID, cacheID: try globals.cacheID(),
       schema: try Self.versions(in: database).map { .init(name: $0.component, version: $0.version) },
       fileBytes: try database.fileSizeBytes, usedBytes: try database.usedBytes,
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
-      targetCount: try globals.targetCount(), users: try users(),
-      pendingBatchCount: try queuedBatchCount(), rejectedBatchCount: try rejectedBatchCount(),
-      setAsideBatchCount: try setAsideBatchCount(),
+      targetCount: try globals.targetCount(), users: try users(pending.byOwner, rejected.byOwner),
+      pending: pending.total, rejected: rejected.total, setAsideBatchCount: try setAsideBatchCount(),
       pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.knownDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
-  }
-
-  /// The number of batches of all users, known or not, that wait for the backend.
-  func queuedBatchCount() throws -> Int {
-    Int(clamping: try database.firstRow("SELECT count(*) FROM cache_mutation_batches") { try $0.int64(at: 0) } ?? 0)
   }
 
   /// The number of batches of all users, known or not, that are kept and not sent.
@@ -126,22 +121,23 @@ extension CacheInspection {
   }
 
   /// The users that have ever written, in the order of their first write.
-  package func users() throws -> [CacheOverview.User] {
+  private func users(
+    _ pending: [OutboxOwner: WriteCount], _ rejected: [OutboxOwner: WriteCount]
+  ) throws -> [CacheOverview.User] {
     var users: [CacheOverview.User] = []
     try database.forEachRow(
       """
       SELECT user_key,
-        (SELECT count(*) FROM cache_mutation_batches AS b WHERE b.user_id = u.user_id),
-        (SELECT count(*) FROM cache_unreadable_batches AS b WHERE b.user_id = u.user_id),
-        (SELECT count(*) FROM cache_rejected_batches AS b WHERE b.user_id = u.user_id)
+        (SELECT count(*) FROM cache_unreadable_batches AS b WHERE b.user_id = u.user_id)
       FROM cache_users AS u ORDER BY user_id
       """
     ) {
+      let key = try $0.string(at: 0)
+      let owner = OutboxOwner(key: key)
       users.append(
         CacheOverview.User(
-          id: Self.user(ofKey: try $0.string(at: 0)), pendingBatchCount: Int(clamping: try $0.int64(at: 1)),
-          unreadableBatchCount: Int(clamping: try $0.int64(at: 2)),
-          rejectedBatchCount: Int(clamping: try $0.int64(at: 3))))
+          id: Self.user(ofKey: key), pending: pending[owner] ?? WriteCount(),
+          unreadableBatchCount: Int(clamping: try $0.int64(at: 1)), rejected: rejected[owner] ?? WriteCount()))
       return true
     }
     return users

@@ -31,11 +31,6 @@ extension CacheInspection {
     }
   }
 
-  /// The number of refused batches of all users.
-  func rejectedBatchCount() throws -> Int {
-    Int(clamping: try database.firstRow("SELECT count(*) FROM cache_rejected_batches") { try $0.int64(at: 0) } ?? 0)
-  }
-
   private func rejectedEntry(_ row: Statement) throws -> RejectedEntry {
     let contents: OutboxEntry.Contents
     do {

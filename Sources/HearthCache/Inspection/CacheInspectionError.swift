@@ -21,9 +21,9 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
   /// The cache is open in some process, and what was asked for needs it alone.
   case inUse(folder: String)
   /// The outbox holds writes that nobody else has.
-  case pendingWrites(folder: String, count: Int)
+  case pendingWrites(folder: String, count: WriteCount)
   /// The cache keeps writes that the backend has refused and that nobody else has; some of them in words.
-  case rejectedWrites(folder: String, count: Int, first: [String])
+  case rejectedWrites(folder: String, count: WriteCount, first: [String])
   /// The caller asked for something that does not exist or has no sense.
   case invalid(String)
   /// The disk failed.
@@ -58,11 +58,12 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
     case .inUse(let folder):
       "The cache in \"\(folder)\" is in use by another process. Stop that process, then try again."
     case .pendingWrites(let folder, let count):
-      "The cache in \"\(folder)\" holds \(count) pending writes that the backend does not have. Start the client with its network "
+      "The cache in \"\(folder)\" holds \(count) that the backend does not have. Start the client with its network "
         + "until they are sent, or repeat the command with --discard-pending-writes to lose them."
     case .rejectedWrites(let folder, let count, let first):
-      "The cache in \"\(folder)\" keeps \(count) writes that the backend has refused"
-        + (first.isEmpty ? "" : ": " + first.joined(separator: "; ") + (count > first.count ? "; and others" : ""))
+      "The cache in \"\(folder)\" keeps \(count) that the backend has refused"
+        + (first.isEmpty
+          ? "" : ": " + first.joined(separator: "; ") + (count.batches > first.count ? "; and others" : ""))
         + ". `hearth cache rejected` lists them; a program can resubmit or discard them (rejectedWrites). Repeat the command "
         + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text

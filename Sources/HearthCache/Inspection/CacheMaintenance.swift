@@ -8,11 +8,11 @@ package enum CacheMaintenance {
   /// The writes that exist only in a cache.
   package struct Holdings: Equatable, Sendable {
     /// Pending batches, also those that were set aside, as far as they could be counted.
-    package var pendingCount = 0
+    package var pending = WriteCount()
     /// Batches that the backend has refused and that are kept.
-    package var rejectedCount = 0
+    package var rejected = WriteCount()
     /// The first of those, in words.
-    var rejected: [String] = []
+    var firstRejected: [String] = []
     /// False if there may be other pending batches.
     var isPendingComplete = true
     /// False if there may be other refused batches.
@@ -50,7 +50,7 @@ package enum CacheMaintenance {
   }
 
   private static func checkPending(_ holdings: Holdings, _ folder: String) throws(CacheInspectionError) {
-    guard holdings.pendingCount == 0 else { throw .pendingWrites(folder: folder, count: holdings.pendingCount) }
+    guard holdings.pending.batches == 0 else { throw .pendingWrites(folder: folder, count: holdings.pending) }
     guard holdings.isPendingComplete else {
       throw .invalid(
         "The cache in \"\(folder)\" is damaged and may hold pending writes that cannot be counted. Start the client, which saves "
@@ -59,8 +59,8 @@ package enum CacheMaintenance {
   }
 
   private static func checkRejected(_ holdings: Holdings, _ folder: String) throws(CacheInspectionError) {
-    guard holdings.rejectedCount == 0 else {
-      throw .rejectedWrites(folder: folder, count: holdings.rejectedCount, first: holdings.rejected)
+    guard holdings.rejected.batches == 0 else {
+      throw .rejectedWrites(folder: folder, count: holdings.rejected, first: holdings.firstRejected)
     }
     guard holdings.isRejectedComplete else {
       throw .invalid(
@@ -79,12 +79,11 @@ package enum CacheMaintenance {
         // As a client does when it starts. A table and an index that do not fit may both look empty.
         try cache.queue.checkOwners()
         try cache.queue.checkIndexOfBatches()
-        var holdings = Holdings(
-          pendingCount: try cache.queuedBatchCount() + cache.setAsideBatchCount(),
-          rejectedCount: try cache.rejectedBatchCount())
+        var holdings = Holdings(pending: try cache.pendingCounts().total, rejected: try cache.rejectedCounts().total)
+        holdings.pending.addUnreadable(try cache.setAsideBatchCount())
         try cache.forEachRejectedBatch {
-          holdings.rejected.append($0.inWords)
-          return holdings.rejected.count < namedRejected
+          holdings.firstRejected.append($0.inWords)
+          return holdings.firstRejected.count < namedRejected
         }
         return holdings
       }
@@ -92,11 +91,12 @@ package enum CacheMaintenance {
       return Holdings()
     } catch CacheInspectionError.damaged {
       let report = try CacheCheck.run(folder: folder)
-      return Holdings(
-        pendingCount: report.savedBatchCount + report.unreadableBatchCount,
-        rejectedCount: report.savedRejectedBatchCount + report.unreadableRejectedBatchCount,
-        isPendingComplete: report.isOutboxComplete,
+      var holdings = Holdings(
+        pending: report.saved, rejected: report.savedRejected, isPendingComplete: report.isOutboxComplete,
         isRejectedComplete: report.isRejectedComplete)
+      holdings.pending.addUnreadable(report.unreadableBatchCount)
+      holdings.rejected.addUnreadable(report.unreadableRejectedBatchCount)
+      return holdings
     }
   }
 

@@ -4,7 +4,12 @@ package import HearthStore
 
 extension CacheOverview {
   package var json: JSONText {
-    .object([
+    let writes: [(name: String, value: JSONText)] = [
+      ("pendingWrites", .integer(pending.writes)), ("pendingBatches", .integer(pending.batches)),
+      ("rejectedWrites", .integer(rejected.writes)), ("rejectedBatches", .integer(rejected.batches)),
+      ("setAsideBatches", .integer(setAsideBatchCount)),
+    ]
+    let sizes: [(name: String, value: JSONText)] = [
       ("folder", .string(folder)),
       ("project", databaseID.map { .string($0.projectID) } ?? .null),
       ("database", databaseID.map { .string($0.database) } ?? .null),
@@ -13,8 +18,8 @@ extension CacheOverview {
       ("fileBytes", .integer(fileBytes)), ("usedBytes", .integer(usedBytes)), ("logBytes", .integer(logBytes)),
       ("estimatedDocuments", estimatedDocumentCount.map { .integer($0) } ?? .null),
       ("targets", .integer(targetCount)),
-      ("pendingBatches", .integer(pendingBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
-      ("setAsideBatches", .integer(setAsideBatchCount)),
+    ]
+    let uses: [(name: String, value: JSONText)] = [
       ("users", .array(users.map(\.json))),
       (
         "pinnedQueries",
@@ -27,7 +32,8 @@ extension CacheOverview {
       ("backend", backend.isEmpty ? .null : .string(backend)),
       ("knownDamage", knownDamage.map { .string($0) } ?? .null),
       ("filesSetAside", .array(filesSetAside.map { .string($0) })),
-    ])
+    ]
+    return .object(sizes + writes + uses)
   }
 }
 
@@ -35,8 +41,9 @@ extension CacheOverview.User {
   package var json: JSONText {
     .object([
       ("user", OutboxOwner(name: id).userIDJSON), ("owner", .string(OutboxOwner(name: id).inWords)),
-      ("pendingBatches", .integer(pendingBatchCount)),
-      ("unreadableBatches", .integer(unreadableBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
+      ("pendingWrites", .integer(pending.writes)), ("pendingBatches", .integer(pending.batches)),
+      ("unreadableBatches", .integer(unreadableBatchCount)),
+      ("rejectedWrites", .integer(rejected.writes)), ("rejectedBatches", .integer(rejected.batches)),
     ])
   }
 }

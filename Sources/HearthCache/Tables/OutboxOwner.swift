@@ -10,7 +10,7 @@
 ///
 /// Only the keys of users begin with `=`, so no user id, whatever its characters, gets the outbox of another kind. A user id that begins
 /// with U+0001 is named like the other kinds, by U+0001 and its key, so different keys have different names.
-package enum OutboxOwner: Equatable, Sendable {
+package enum OutboxOwner: Hashable, Sendable {
   /// Requests without credentials.
   case nobody
   /// The user of an ID token.

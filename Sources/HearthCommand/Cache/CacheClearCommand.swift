@@ -79,15 +79,17 @@ struct CacheClearCommand: ParsableCommand {
       discardsRejectedWrites: discardRejectedWrites)
     if options.isJSON {
       let members: [(name: String, value: JSONText)] = [
-        ("cleared", true), ("discardedBatches", .integer(deleted.pendingCount)),
-        ("discardedRejectedBatches", .integer(deleted.rejectedCount)),
+        ("cleared", true), ("discardedWrites", .integer(deleted.pending.writes)),
+        ("discardedBatches", .integer(deleted.pending.batches)),
+        ("discardedRejectedWrites", .integer(deleted.rejected.writes)),
+        ("discardedRejectedBatches", .integer(deleted.rejected.batches)),
       ]
       return Terminal.write(JSONText.object(members).compact)
     }
     var writes: [String] = []
-    if deleted.pendingCount > 0 { writes.append("\(deleted.pendingCount) pending writes") }
-    if deleted.rejectedCount > 0 { writes.append("\(deleted.rejectedCount) refused writes") }
-    let with = writes.isEmpty ? "" : ", and \(writes.joined(separator: " and ")) with it"
+    if deleted.pending.batches > 0 { writes.append("\(deleted.pending) that waited for the backend") }
+    if deleted.rejected.batches > 0 { writes.append("\(deleted.rejected) that it had refused") }
+    let with = writes.isEmpty ? "" : ", and with it \(writes.joined(separator: ", and "))"
     Terminal.write("The cache is deleted\(with).")
   }
 

@@ -32,14 +32,15 @@ extension Value {
 /// Shows documents of a cache in the forms of `hearth data`.
 enum CacheDocuments {
   /// Says on standard error why a query found nothing.
-  static func explainEmpty(_ words: DataQuery, _ collections: [CacheInspection.Collection]) {
+  ///
+  /// - Parameter advice: Why its words match nothing of its collection; nil if that is not known.
+  static func explainEmpty(_ words: DataQuery, _ collections: [CacheInspection.Collection], _ advice: String? = nil) {
     let names = collections.map(\.path.canonicalString)
     let text: String
     if names.isEmpty {
       text = "The cache holds no documents that this user sees."
     } else if words.isCollectionGroup || names.contains(words.collection) {
-      text =
-        "0 documents; \(words.collection) is known to the cache. Texts and numbers differ: n == 5 does not find \"5\"."
+      text = "0 documents; \(words.collection) is known to the cache.\(advice.map { " " + $0 } ?? "")"
     } else {
       let shown = names.prefix(shownNames).joined(separator: ", ") + (names.count > shownNames ? " and others" : "")
       let nearest = NearestWord.of(words.collection, in: names).map { " Did you mean \($0)?" } ?? ""

@@ -48,7 +48,8 @@ struct CacheListCommand: ParsableCommand {
       members += [
         ("project", cache.databaseID.map { .string($0.projectID) } ?? .null),
         ("database", cache.databaseID.map { .string($0.database) } ?? .null), ("fileBytes", .integer(cache.fileBytes)),
-        ("pendingBatches", .integer(cache.pendingBatchCount)), ("rejectedBatches", .integer(cache.rejectedBatchCount)),
+        ("pendingWrites", .integer(cache.pending.writes)), ("pendingBatches", .integer(cache.pending.batches)),
+        ("rejectedWrites", .integer(cache.rejected.writes)), ("rejectedBatches", .integer(cache.rejected.batches)),
       ]
     }
     return .object(members)
@@ -61,8 +62,8 @@ struct CacheListCommand: ParsableCommand {
     case .failure(let error): return [path, CellWidth.cut("  " + Terminal.safe("\(error)"), to: Terminal.width)]
     case .success(let cache):
       let name = cache.databaseID.map { "project \($0.projectID), database \($0.database)" } ?? "unknown project"
-      let refused = cache.rejectedBatchCount > 0 ? ", \(cache.rejectedBatchCount) refused" : ""
-      let text = "\(name): \(Terminal.size(cache.fileBytes)), \(cache.pendingBatchCount) pending\(refused)"
+      let refused = cache.rejected.batches > 0 ? "; refused: \(cache.rejected)" : ""
+      let text = "\(name): \(Terminal.size(cache.fileBytes)); outbox: \(cache.pending)\(refused)"
       return [path, CellWidth.cut("  " + Terminal.safe(text), to: Terminal.width)]
     }
   }

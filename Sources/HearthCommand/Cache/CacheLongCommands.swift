@@ -41,10 +41,10 @@ struct CacheCheckCommand: ParsableCommand {
     if report.problems.count > Self.shownProblems {
       Terminal.write("  and \(report.problems.count - Self.shownProblems) more: --format json shows them")
     }
-    if report.savedRejectedBatchCount + report.unreadableRejectedBatchCount > 0 || !report.isRejectedComplete {
+    if report.savedRejected.batches + report.unreadableRejectedBatchCount > 0 || !report.isRejectedComplete {
       let more = report.isRejectedComplete ? "" : "; not all could be looked for"
       Terminal.write(
-        "Refused batches that a recovery saves: \(report.savedRejectedBatchCount); unreadable: "
+        "Refused by the backend, and saved by a recovery: \(report.savedRejected); unreadable batches: "
           + "\(report.unreadableRejectedBatchCount)\(more)")
     }
   }

@@ -29,21 +29,29 @@ struct CacheQueryCommand: ParsableCommand {
       try query.words.check()
       let start = ContinuousClock.now
       let clock: (() -> Duration)? = explain ? { ContinuousClock.now - start } : nil
-      let (documents, execution, collections, database) = try CacheInspection.read(folder: options.folder) { cache in
+      let (documents, execution, empty, database) = try CacheInspection.read(folder: options.folder) { cache in
         let query = try query.words.query(in: cache.nameForValues)
         let (documents, execution) = try cache.run(query, as: view.viewpoint, clock: clock)
-        let collections = documents.isEmpty ? try cache.collections(as: view.viewpoint) : []
-        return (documents, execution, collections, cache.nameForValues)
+        let empty = documents.isEmpty ? try (cache.collections(as: view.viewpoint), advice(cache)) : nil
+        return (documents, execution, empty, cache.nameForValues)
       }
       if !explain {
         try CacheDocuments.show(documents, in: database, options.format)
-        if documents.isEmpty { CacheDocuments.explainEmpty(query.words, collections) }
+        if let empty { CacheDocuments.explainEmpty(query.words, empty.0, empty.1) }
       } else if options.isJSON {
         Terminal.write(execution.json.indented)
       } else {
         print(execution)
       }
     }
+  }
+
+  /// The reason why the words of the query match nothing, from some documents of its collection.
+  private func advice(_ cache: CacheInspection) throws -> String? {
+    var words = query.words.withoutConditions
+    words.limit = EmptyResultAdvice.sampleSize
+    let sample = try cache.run(words.query(in: cache.nameForValues), as: view.viewpoint).documents
+    return EmptyResultAdvice(sample, in: cache.nameForValues).text(for: query.words)
   }
 
   private func print(_ execution: QueryExecution) {

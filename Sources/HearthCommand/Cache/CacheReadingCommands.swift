@@ -35,19 +35,20 @@ struct CacheInfoCommand: ParsableCommand {
     line("schema", cache.schema.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
     line("documents", cache.estimatedDocumentCount.map { "at most \($0)" } ?? "not counted: many collections")
     line("targets", "\(cache.targetCount)")
-    line("outbox", "\(cache.pendingBatchCount) pending batches")
-    if cache.rejectedBatchCount > 0 {
-      line("rejected", "\(cache.rejectedBatchCount) batches that the backend has refused: see `hearth cache rejected`")
+    line("outbox", "\(cache.pending)")
+    if cache.rejected.batches > 0 {
+      line("rejected", "\(cache.rejected) that the backend has refused: see `hearth cache rejected`")
     }
     if cache.setAsideBatchCount > 0 {
       line(
         "not sent",
-        "\(cache.setAsideBatchCount) batches set aside, unreadable or of no known user: see `hearth cache outbox`")
+        "\(cache.setAsideBatchCount == 1 ? "1 batch" : "\(cache.setAsideBatchCount) batches") set aside, unreadable or of no known user: see `hearth cache outbox`"
+      )
     }
     for user in cache.users {
-      let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
-      let rejected = user.rejectedBatchCount > 0 ? ", \(user.rejectedBatchCount) rejected" : ""
-      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pendingBatchCount) pending\(unreadable)\(rejected)")
+      let unreadable = user.unreadableBatchCount > 0 ? "; set aside: \(user.unreadableBatchCount)" : ""
+      let rejected = user.rejected.batches > 0 ? "; rejected: \(user.rejected)" : ""
+      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pending)\(unreadable)\(rejected)")
     }
     for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
     if cache.isInExclusiveUse {
@@ -78,15 +79,16 @@ struct CacheOutboxCommand: ParsableCommand {
   func run() throws {
     try options.run {
       let wanted = owner.owner.map(\.name)
-      var table = Self.emptyTable
+      var (table, count) = (Self.emptyTable, WriteCount())
       var lines: [String] = []
       try CacheInspection.read(folder: options.folder) { cache in
-        (lines, table) = ([], Self.emptyTable)
+        (lines, table, count) = ([], Self.emptyTable, WriteCount())
         try cache.forEachPendingBatch(of: wanted) { entry in
           if options.isJSON {
             lines.append(entry.json { $0.dataJSON(in: cache.nameForValues) }.compact)
           } else {
             Self.add(entry, to: &table)
+            count.add(entry.contents)
           }
           return true
         }
@@ -94,7 +96,7 @@ struct CacheOutboxCommand: ParsableCommand {
       if options.isJSON {
         for line in lines { Terminal.write(line) }
       } else {
-        try options.format.tables.show(table, counting: "write")
+        try options.format.tables.show(table, ending: "\(count)")
       }
     }
   }

@@ -29,8 +29,12 @@ struct CacheRejectedCommand: ParsableCommand {
         return
       }
       var table = TableLayout(["BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR"], right: [0])
-      for entry in entries { Self.add(entry, to: &table) }
-      try options.format.tables.show(table, counting: "write")
+      var count = WriteCount()
+      for entry in entries {
+        Self.add(entry, to: &table)
+        count.add(entry.contents)
+      }
+      try options.format.tables.show(table, ending: "\(count)")
     }
   }
 

@@ -53,6 +53,14 @@ struct ConnectionOptions: ParsableArguments {
   @Flag(help: "Use TLS; the default port is then 443.")
   var tls = false
 
+  @Option(
+    name: .customLong("ca-file"),
+    help: """
+      With --tls: a PEM file with the certificate of the authority that has signed the backend's, if it is one of your own. The \
+      system's authorities are then not trusted.
+      """, completion: .file())
+  var authorityFile: String?
+
   @Option(help: "The project; by default GOOGLE_CLOUD_PROJECT, the project of the credentials, or \"demo\".")
   var project: String?
 
@@ -76,6 +84,7 @@ struct ConnectionOptions: ParsableArguments {
     var options = ConnectionChoice.Options()
     options.host = host
     options.usesTLS = tls
+    options.authorityFile = authorityFile
     options.project = project
     options.database = database
     options.credentialsFile = credentials

@@ -27,8 +27,8 @@ struct DataGetCommand: AsyncParsableCommand {
       try Self.show(found.filter(\.isFound), format, backend)
       let missing = found.filter { !$0.isFound }
       for document in missing {
-        Terminal.writeError(
-          "hearth data: document \"\(TableLayout.safe(document.key.canonicalString))\" does not exist.")
+        let sentence = await EmptyAnswer(backend).missing(document.key.path)
+        Terminal.writeError("hearth data: \(TableLayout.safe(sentence))")
       }
       if !missing.isEmpty { throw ExitCode.failure }
     }
@@ -54,7 +54,8 @@ struct DataDeleteCommand: AsyncParsableCommand {
       hearth data delete cities/SF
       hearth data delete cities --recursive --yes
 
-      With --recursive the path may be that of a collection. On a terminal you are asked first. An interrupted deletion can run again.
+      A document that does not exist is reported, and the exit status is 0 all the same. With --recursive the path may be that of a \
+      collection. On a terminal you are asked first. An interrupted deletion can run again.
       """)
 
   @Argument(help: "The path of a document, or with --recursive also of a collection.")
@@ -66,13 +67,16 @@ struct DataDeleteCommand: AsyncParsableCommand {
   @Flag(help: "Do not ask.")
   var yes = false
 
-  @Flag(help: "Fail unless the document exists.")
-  var ifExists = false
+  @Flag(
+    name: [.customLong("must-exist"), .customLong("if-exists")],
+    help: "Fail with status 1 if the document does not exist.")
+  var mustExist = false
 
+  @OptionGroup var format: FormatOptions
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func validate() throws {
-    if recursive, ifExists { throw ValidationError("--recursive and --if-exists exclude each other.") }
+    if recursive, mustExist { throw ValidationError("--recursive and --must-exist exclude each other.") }
   }
 
   func run() async throws {
@@ -81,6 +85,8 @@ struct DataDeleteCommand: AsyncParsableCommand {
       guard let path else { return try await deleteOne(backend) }
       try await LongRun.run("Deleting", done: "Deleted") { progress in
         try await RecursiveDelete(path: path).run(backend, progress: progress)
+      } whenEmpty: { _ in
+        await nothingBelow(path, backend)
       }
     }
   }
@@ -99,8 +105,30 @@ struct DataDeleteCommand: AsyncParsableCommand {
     guard let key = try? DocumentKey(parsing: path) else {
       throw DataError.argument("\"\(path)\" is not the path of a document. Add --recursive to delete a collection.")
     }
-    let mutation = Mutation.delete(key, precondition: ifExists ? .exists(true) : .none)
-    try await backend.commit(mutation, failure: "Document \"\(path)\" was not deleted")
+    let time = try await backend.delete(key, failure: "Document \"\(path)\" was not deleted")?.timestamp.rfc3339
+    let path = key.canonicalString
+    if time == nil {
+      let answer = EmptyAnswer(backend)
+      if mustExist {
+        throw DataError("Document \"\(path)\" was not deleted: \(await answer.missing(key.path, as: "it"))")
+      }
+      Terminal.writeError("hearth data: Nothing was deleted: \(TableLayout.safe(await answer.missing(key.path)))")
+    }
+    if format.isJSON {
+      let deleted: [(name: String, value: JSONText)] = [("path", .string(path)), ("deleted", .bool(time != nil))]
+      try StandardOutput().writeLine(
+        JSONText.object(deleted + (time.map { [("commitTime", .string($0))] } ?? [])).compact)
+    } else if let time {
+      try StandardOutput().writeLine(
+        "Document \(TableLayout.safe(path)) is deleted, in \(backend.databaseID) at \(time).")
+    }
+  }
+
+  private func nothingBelow(_ path: ResourcePath, _ backend: DataBackend) async -> String {
+    guard path.count.isMultiple(of: 2) else {
+      return await EmptyAnswer(backend).explanation(of: DataQuery(collection: path.canonicalString))
+    }
+    return "Nothing was deleted: \(await EmptyAnswer(backend).missing(path)) Nothing is below it."
   }
 
   private func confirm(_ path: ResourcePath, _ backend: DataBackend) throws {

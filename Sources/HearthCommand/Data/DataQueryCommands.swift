@@ -93,7 +93,11 @@ struct DataCountCommand: AsyncParsableCommand {
         layout.add(results.map { DocumentTable.cell($0.1, backend.databaseID) })
         try format.tables.show(layout, counting: nil)
       }
-      if case .integer(0)? = values["a0"] { await EmptyAnswer.explain(words, backend) }
+      if case .integer(0)? = values["a0"] {
+        var words = words
+        words.aggregatedFields = sum + average
+        await EmptyAnswer.explain(words, backend)
+      }
     }
   }
 }

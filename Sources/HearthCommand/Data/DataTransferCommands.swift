@@ -57,7 +57,7 @@ struct DataExportCommand: AsyncParsableCommand {
       let job = export
       try await LongRun.run("Exporting", done: "Exported") { progress in
         try await job.run(backend, progress: progress)
-      } whenEmpty: {
+      } whenEmpty: { _ in
         await EmptyAnswer(backend).explanation(of: collection.count == 1 ? DataQuery(collection: collection[0]) : nil)
       }
     }
@@ -124,6 +124,10 @@ struct DataImportCommand: AsyncParsableCommand {
       try await LongRun.run("Importing", done: "Imported") { progress in
         try await run.run(backend, progress: progress)
         if progress.current.failed > 0 { throw LongRun.EndedWith(status: DataCommand.leftOutStatus) }
+      } whenEmpty: { state in
+        let reason =
+          state.skipped > 0 ? "all of these documents exist there already" : "\"\(source)\" holds no documents"
+        return "Nothing was written to \(EmptyAnswer(backend).project), at \(backend.place): \(reason)."
       }
     }
   }

@@ -25,17 +25,17 @@ struct DataWatchCommand: AsyncParsableCommand {
       var watch = DataWatch(query: try words.query(in: backend.databaseID))
       watch.endsWithFirstResult = once
       let (output, isJSON, database) = (StandardOutput(), format.isJSON, backend.databaseID)
-      var isEmpty = true
+      var isFirst = true
       try await watch.run(backend) { changes, _ in
         var writer = ValueJSONWriter(database: database)
-        isEmpty = isEmpty && changes.isEmpty
+        if isFirst, changes.isEmpty { await EmptyAnswer.explain(words, backend) }
+        isFirst = false
         for change in changes {
           if isJSON { try Self.write(change, to: &writer) } else { writer.append(try Self.line(change, database)) }
           writer.append("\n")
         }
         try output.write(writer.bytes)
       }
-      if isEmpty { await EmptyAnswer.explain(words, backend) }
     }
   }
 

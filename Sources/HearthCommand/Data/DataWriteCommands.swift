@@ -84,19 +84,22 @@ struct DataSetCommand: AsyncParsableCommand {
   @Flag(help: "As `hearth data update`: take the names as field paths; the document must exist.")
   var update = false
 
-  @Flag(help: "Fail unless the document exists.")
-  var ifExists = false
+  @Flag(
+    name: [.customLong("must-exist"), .customLong("if-exists")],
+    help: "Fail with status 1 if the document does not exist.")
+  var mustExist = false
 
-  @Flag(help: "Fail if the document exists.")
-  var ifMissing = false
+  @Flag(
+    name: [.customLong("must-be-new"), .customLong("if-missing")], help: "Fail with status 1 if the document exists.")
+  var mustBeNew = false
 
   @OptionGroup var format: FormatOptions
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func validate() throws {
     if merge, update { throw ValidationError("--merge and --update exclude each other.") }
-    if ifExists, ifMissing { throw ValidationError("--if-exists and --if-missing exclude each other.") }
-    if update, ifMissing { throw ValidationError("--update needs a document, so --if-missing makes no sense.") }
+    if mustExist, mustBeNew { throw ValidationError("--must-exist and --must-be-new exclude each other.") }
+    if update, mustBeNew { throw ValidationError("--update needs a document, so --must-be-new makes no sense.") }
     if !write.deleteField.isEmpty, !merge, !update {
       throw ValidationError("--delete-field needs --merge or --update.")
     }
@@ -104,7 +107,7 @@ struct DataSetCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await write.write(
-      merge ? .merge : update ? .update : .replace, mustExist: ifExists ? true : ifMissing ? false : nil, format,
+      merge ? .merge : update ? .update : .replace, mustExist: mustExist ? true : mustBeNew ? false : nil, format,
       connection)
   }
 }

@@ -15,9 +15,10 @@ enum LongRun {
   ///   - what: Such as "Importing".
   ///   - done: Such as "Imported".
   ///   - body: The work, which reports its progress.
-  ///   - whenEmpty: Returns the reason why there may have been no document; nil where that does not need one.
+  ///   - whenEmpty: Returns the reason why there may have been no document, from what was done; nil where that needs none.
   static func run<Answer>(
-    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer, whenEmpty: (() async -> String)? = nil
+    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer,
+    whenEmpty: (DataProgress.State) async -> String
   ) async throws {
     let progress = DataProgress()
     let start = ContinuousClock.now
@@ -29,7 +30,8 @@ enum LongRun {
     }
     do {
       _ = try await body(progress)
-      let reason = progress.current.documents == 0 ? await whenEmpty?() : nil
+      let state = progress.current
+      let reason = state.documents == 0 ? await whenEmpty(state) : nil
       await end()
       summarize(done, progress, since: start)
       if let reason { Terminal.writeError("hearth data: \(Terminal.safe(reason))") }

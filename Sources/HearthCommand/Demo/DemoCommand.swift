@@ -14,6 +14,10 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: "Use a running backend (hearth serve, or Google's emulator) instead of starting one.")
   var backend: String?
 
+  @Flag(
+    help: "Keep the folder with the caches of the devices and the data of the backend, and say how to look into it.")
+  var keep = false
+
   @Flag(help: "Print one JSON object per line.")
   var json = false
 
@@ -29,7 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
     LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-demo-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    defer { if !keep { try? FileManager.default.removeItem(at: folder) } }
 
     var server: EmbeddedServer?
     let address: BackendAddress
@@ -39,7 +43,7 @@ struct DemoCommand: AsyncParsableCommand {
       narrator.say("using the backend at \(address)")
     } else {
       let started = try await EmbeddedServer.start(
-        host: "127.0.0.1", port: 0, storage: .folder(folder.appendingPathComponent("backend").path),
+        host: "127.0.0.1", port: 0, storage: .folder(folder.appendingPathComponent(DemoStory.backendFolder).path),
         logger: Logger(label: "hearth.demo", factory: { _ in SwiftLogNoOpLogHandler() }))
       server = started
       address = BackendAddress(host: "127.0.0.1", port: started.port)
@@ -55,6 +59,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
     await server?.shutdown()
     narrator.finish()
+    if keep { narrator.kept(KeptFolder(path: folder.path, project: story.project, hasBackend: server != nil)) }
     if narrator.failedChecks > 0 { throw ExitCode.failure }
   }
 }

@@ -8,8 +8,10 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     commandName: "demo-device", abstract: "The demo's second process; started by the demo itself.", shouldDisplay: false
   )
 
-  /// The number of writes that the device queues while it is offline.
-  static let queuedWriteCount = 25
+  /// The number of batches that the device queues while it is offline.
+  static let queuedBatchCount = 25
+  /// The writes in each of them, see ``write(_:_:)``.
+  static let writesPerBatch = 3
 
   @Option(help: "Backend as HOST:PORT.") var backend: String
   @Option(help: "Project id.") var project: String
@@ -49,15 +51,16 @@ struct DemoDeviceCommand: AsyncParsableCommand {
       "name": city.get("name") as? String ?? "", "documentFromCache": city.metadata.isFromCache,
     ])
 
-    for number in 1...Self.queuedWriteCount {
+    for number in 1...Self.queuedBatchCount {
       write(number, firestore)
     }
     let pending = try await firestore.pendingWrites()
     let shown = try await listener.wait(for: "the local writes") { snapshot in
-      snapshot.documents.contains { ($0.get("visitors") as? Int) == Self.queuedWriteCount }
+      snapshot.documents.contains { ($0.get("visitors") as? Int) == Self.queuedBatchCount }
     }
     emit([
-      "event": "queued", "pending": pending.count, "hasPendingWrites": shown.metadata.hasPendingWrites,
+      "event": "queued", "pending": OutboxText(pending).description,
+      "hasPendingWrites": shown.metadata.hasPendingWrites,
       "visits": try await visits(firestore),
     ])
     // Nothing more to do: the demo kills this process here.
@@ -84,7 +87,7 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     let pending = try await firestore.pendingWrites()
     emit([
       "event": "restarted", "cities": cities.count, "fromCache": cities.metadata.isFromCache,
-      "pending": pending.count, "visits": try await visits(firestore),
+      "pending": OutboxText(pending).description, "visits": try await visits(firestore),
     ])
     _ = readLine()
 

@@ -3,13 +3,16 @@ import Hearth
 
 /// The chapters in which something happens to a device's cache while its process is down.
 extension DemoStory {
-  private static let writeCount = 20
+  /// Batches of two writes, see ``Device/write(entry:of:)``.
+  private static let batchCount = 20
+
+  private static func outbox(batches: Int) -> OutboxText { OutboxText(batches: batches, writes: 2 * batches) }
 
   func diskIsDamaged(witness: Device) async throws {
     narrator.chapter("The disk is damaged")
     let cache = folder.appendingPathComponent("third-device")
-    try await queueWrites(numbers: 1...Self.writeCount, named: "third", cache: cache)
-    narrator.say("a device has \(Self.writeCount) writes in its outbox and is switched off")
+    try await queueWrites(numbers: 1...Self.batchCount, named: "third", cache: cache)
+    narrator.say("a device has \(Self.outbox(batches: Self.batchCount)) in its outbox and is switched off")
 
     try overwriteFirstPage(of: cacheFile(in: cache))
     narrator.say("8 KiB of its cache file are overwritten: the page that says where everything lies")
@@ -17,10 +20,10 @@ extension DemoStory {
     let device = try Device(name: "third", project: project, backend: backend, cache: cache)
     let recorder = AttemptRecorder(device.firestore)
     narrator.check(
-      "writes that were saved from the damaged file", expected: Self.writeCount,
-      found: try await device.firestore.pendingWrites().count)
+      "saved from the damaged file", expected: Self.outbox(batches: Self.batchCount),
+      found: OutboxText(try await device.firestore.pendingWrites()))
     try await device.firestore.waitForPendingWrites()
-    try await verify("third", numbers: Array(1...Self.writeCount), witness: witness, unanswered: recorder.count)
+    try await verify("third", numbers: Array(1...Self.batchCount), witness: witness, unanswered: recorder.count)
     let cities = try await device.firestore.collection("cities").getDocuments()
     let expected = try await witness.firestore.collection("cities").getDocuments(source: .server)
     narrator.check("cities that the device has again", expected: expected.count, found: cities.count)
@@ -30,11 +33,11 @@ extension DemoStory {
   func folderIsRestored(witness: Device) async throws {
     narrator.chapter("The folder was restored from a backup")
     let cache = folder.appendingPathComponent("fourth-device")
-    let backup = folder.appendingPathComponent("backup")
-    let half = Self.writeCount / 2
+    let backup = folder.appendingPathComponent(Self.backup)
+    let half = Self.batchCount / 2
     try await queueWrites(numbers: 1...half, named: "fourth", cache: cache)
     try FileManager.default.copyItem(at: cache, to: backup)
-    narrator.say("a backup is made of a cache with \(half) writes in its outbox")
+    narrator.say("a backup is made of a cache with \(Self.outbox(batches: half)) in its outbox")
 
     let online = try Device(name: "fourth", project: project, backend: backend, cache: cache)
     let recorder = AttemptRecorder(online.firestore)
@@ -44,16 +47,16 @@ extension DemoStory {
 
     try FileManager.default.removeItem(at: cache)
     try FileManager.default.copyItem(at: backup, to: cache)
-    narrator.say("the folder is put back, with the writes that have arrived long ago, and the device writes on")
-    try await queueWrites(numbers: (half + 1)...Self.writeCount, named: "fourth", cache: cache)
+    narrator.say("the folder is put back, with the batches that have arrived long ago, and the device writes on")
+    try await queueWrites(numbers: (half + 1)...Self.batchCount, named: "fourth", cache: cache)
     let restored = try Device(name: "fourth", project: project, backend: backend, cache: cache)
     try await restored.firestore.waitForPendingWrites()
     try await restored.firestore.terminate()
     if isOwnServer {
-      try await verify("fourth", numbers: Array(1...Self.writeCount), witness: witness)
+      try await verify("fourth", numbers: Array(1...Self.batchCount), witness: witness)
     } else {
       // Another backend does not know a write that it gets again.
-      try await verifyEntries("fourth", numbers: Array(1...Self.writeCount), witness: witness)
+      try await verifyEntries("fourth", numbers: Array(1...Self.batchCount), witness: witness)
     }
   }
 

@@ -67,7 +67,7 @@ extension DemoStory {
     }
     await first.killAtOnce()
     narrator.say(
-      "the network is back; process \(first.identifier) is killed with SIGKILL when at most \(left) writes are left")
+      "the network is back; process \(first.identifier) is killed with SIGKILL when at most \(left) batches are left")
     narrator.progress("outbox of both", done: all - left, total: all)
     try await waitUntil("process \(second.identifier) to send the rest") {
       for event in second.drain("drain") {
@@ -76,12 +76,12 @@ extension DemoStory {
       }
       return second.drain("drained").isEmpty ? nil : ()
     }
-    narrator.check("writes left in the outbox, which process \(second.identifier) has sent", expected: 0, found: left)
+    narrator.check("batches left in the outbox, which process \(second.identifier) has sent", expected: 0, found: left)
 
     second.send("write \(all + 1) \(all + Self.lastCount)")
     second.send("drain")
     _ = try await second.event("drained")
-    narrator.say("process \(second.identifier) goes on: \(Self.lastCount) more writes are acknowledged")
+    narrator.say("process \(second.identifier) goes on: \(Self.lastCount) more batches are acknowledged")
     second.closeInput()
     try await waitUntil("process \(second.identifier) to end") { second.isRunning ? nil : () }
     narrator.check("it ends with status", expected: 0, found: await second.exit())

@@ -10,13 +10,18 @@ struct DemoStory {
   /// True if the demo has started the backend. That one recognises a repeated write.
   let isOwnServer: Bool
 
-  private var queuedWriteCount: Int { DemoDeviceCommand.queuedWriteCount }
+  /// The names of folders that are shown at the end.
+  static let firstDevice = "first-device"
+  static let backup = "backup"
+  static let backendFolder = "backend"
+
+  private var queuedBatchCount: Int { DemoDeviceCommand.queuedBatchCount }
 
   func tell() async throws {
     let cities = try City.all()
     let californian = cities.filter { $0.state == "CA" }
     let device = try Device(
-      name: "first", project: project, backend: backend, cache: folder.appendingPathComponent("first-device"))
+      name: "first", project: project, backend: backend, cache: folder.appendingPathComponent(Self.firstDevice))
     // A client with an empty memory cache asks the backend itself, so what it reads is what arrived there.
     let witness = try Device(name: "witness", project: project, backend: backend, cache: nil)
 
@@ -114,7 +119,8 @@ struct DemoStory {
     narrator.check(
       "documents with pending writes", expected: ["SF", "half-moon-bay"],
       found: written.documents.filter(\.metadata.hasPendingWrites).map(\.documentID))
-    narrator.check("writes in the outbox", expected: 2, found: try await firestore.pendingWrites().count)
+    let pending = try await firestore.pendingWrites()
+    narrator.check("its outbox", expected: OutboxText(batches: 2, writes: 2), found: OutboxText(pending))
   }
 
   private func secondDeviceIsKilled(californian: Int) async throws -> ChildProcess {
@@ -130,8 +136,9 @@ struct DemoStory {
       "its get of \(offline["name"] ?? "?") is from the cache", expected: true,
       found: flag(offline["documentFromCache"]))
     let queued = try await first.event("queued")
-    narrator.check("writes in its outbox", expected: queuedWriteCount, found: integer(queued["pending"]))
-    narrator.check("its counter, locally", expected: queuedWriteCount, found: integer(queued["visits"]))
+    let outbox = OutboxText(batches: queuedBatchCount, writes: queuedBatchCount * DemoDeviceCommand.writesPerBatch)
+    narrator.check("its outbox", expected: outbox.description, found: text(queued["pending"]))
+    narrator.check("its counter, locally", expected: queuedBatchCount, found: integer(queued["visits"]))
     await first.killAtOnce()
     narrator.say("process \(first.identifier) was killed with SIGKILL")
 
@@ -139,9 +146,8 @@ struct DemoStory {
     let restarted = try await second.event("restarted")
     narrator.say("process \(second.identifier) opened the same cache, the network is still off")
     narrator.check("cities in its cache", expected: californian, found: integer(restarted["cities"]))
-    narrator.check(
-      "writes that survived in its outbox", expected: queuedWriteCount, found: integer(restarted["pending"]))
-    narrator.check("its counter after the restart", expected: queuedWriteCount, found: integer(restarted["visits"]))
+    narrator.check("what survived in its outbox", expected: outbox.description, found: text(restarted["pending"]))
+    narrator.check("its counter after the restart", expected: queuedBatchCount, found: integer(restarted["visits"]))
     return second
   }
 
@@ -165,12 +171,12 @@ struct DemoStory {
     narrator.check("the first device's outbox", expected: 0, found: try await device.firestore.pendingWrites().count)
     let synced = try await listener.wait(for: "both devices' changes from the backend") { snapshot in
       !snapshot.metadata.isFromCache && !snapshot.metadata.hasPendingWrites
-        && snapshot.documents.contains { ($0.get("visitors") as? Int ?? 0) >= queuedWriteCount }
+        && snapshot.documents.contains { ($0.get("visitors") as? Int ?? 0) >= queuedBatchCount }
     }
     describe(synced)
     let angeles = synced.documents.first { $0.documentID == "LA" }
     checkCounter(
-      "the second device's increments, seen by the first device's listener", expected: queuedWriteCount,
+      "the second device's increments, seen by the first device's listener", expected: queuedBatchCount,
       found: angeles?.get("visitors") as? Int ?? 0, unanswered: unanswered)
     return UnansweredAttempts(first: recorder.count, second: unanswered)
   }
@@ -193,13 +199,13 @@ struct DemoStory {
     let firestore = witness.firestore
     let totals = try await firestore.document("totals/visits").getDocument(source: .server)
     checkCounter(
-      "the counter: every increment arrived exactly once", expected: queuedWriteCount,
+      "the counter: every increment arrived exactly once", expected: queuedBatchCount,
       found: totals.get("visits") as? Int ?? 0, unanswered: attempts.second)
     narrator.check(
-      "the order of arrival", expected: Array(1...queuedWriteCount), found: totals.get("order") as? [Int] ?? [])
+      "the order of arrival", expected: Array(1...queuedBatchCount), found: totals.get("order") as? [Int] ?? [])
     let journal = try await firestore.collection("journal").order(by: "number").getDocuments(source: .server)
     narrator.check(
-      "journal entries", expected: Array(1...queuedWriteCount),
+      "journal entries", expected: Array(1...queuedBatchCount),
       found: journal.documents.compactMap { $0.get("number") as? Int })
     let sanFrancisco = try await firestore.document("cities/SF").getDocument(source: .server)
     checkCounter(
@@ -236,6 +242,7 @@ struct DemoStory {
     first.utf8.lexicographicallyPrecedes(second.utf8)
   }
 
+  private func text(_ value: Any?) -> String { value as? String ?? "nothing" }
   private func integer(_ value: Any?) -> Int { value as? Int ?? -1 }
   private func flag(_ value: Any?) -> Bool { value as? Bool ?? false }
 }

@@ -61,6 +61,11 @@ final class Narrator {
     }
   }
 
+  /// Says where the folder is and how to look into it.
+  func kept(_ folder: KeptFolder) {
+    emit(["type": "kept", "folder": folder.path, "project": folder.project, "caches": folder.caches]) { folder.inWords }
+  }
+
   private func emit(_ object: [String: Any], lineEnd: String = "\n", text: () -> String) {
     let line: String
     if json {

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HearthRPC
 internal import HearthServer
 internal import NIOCore
@@ -65,7 +66,25 @@ final class MetricsEndpoint: Sendable {
         .bind(host: address, port: port).get()
       return MetricsEndpoint(listening: listening, open: open, port: listening.localAddress?.port ?? port)
     } catch {
-      throw ServerError(.address, "Cannot serve metrics on \(host) port \(port): \(error)")
+      throw startFailure(error, host: host, port: port)
+    }
+  }
+
+  /// Translates the system's reason for not listening into a message about the address and the options.
+  private static func startFailure(_ error: any Error, host: String, port: Int) -> ServerError {
+    let start = "Cannot serve metrics on \(host) port \(port): "
+    switch (error as? IOError)?.errnoCode {
+    case EADDRINUSE:
+      return ServerError(
+        .address, start + "the port is already in use. Stop the program that uses it or choose another --metrics-port.")
+    case EACCES:
+      return ServerError(
+        .address, start + "the port is not allowed for this user. Choose a --metrics-port above 1023.")
+    case EADDRNOTAVAIL:
+      return ServerError(
+        .address, start + "the address is none of this machine. Choose another --metrics-host, such as 127.0.0.1.")
+    default:
+      return ServerError(.address, start + "\(error).")
     }
   }
 

@@ -4,7 +4,10 @@ internal import HearthRPC
 
 /// The callers who may use `hearth serve`, and what they may do.
 struct AccessOptions: ParsableArguments {
-  @Flag(help: "Listen on an address that other machines reach: every caller may then read and write everything.")
+  @Flag(
+    help: """
+      Allow a --host that other machines can reach, such as 0.0.0.0: everyone who reaches it may read and write everything.
+      """)
   var openToEveryone = false
 
   @Option(

@@ -9,7 +9,8 @@ struct MetricsOptions: ParsableArguments {
   @Option(help: "The IP address to serve metrics on.")
   var metricsHost = "127.0.0.1"
 
-  @Flag(help: "Serve metrics on an address that other machines reach: everyone may then read them.")
+  @Flag(
+    help: "Allow a --metrics-host that other machines can reach: everyone who reaches it may read the metrics.")
   var openMetricsToEveryone = false
 
   func validate() throws {

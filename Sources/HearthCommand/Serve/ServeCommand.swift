@@ -45,6 +45,9 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
 
   func validate() throws {
+    if let port = metrics.metricsPort, port == place.port, port != 0, metrics.metricsHost == place.host {
+      throw ValidationError("--port and --metrics-port are both \(port): choose another --metrics-port.")
+    }
     guard callers.tellsCallersApart else { return }
     guard !access.allowShutdown else {
       throw ValidationError(

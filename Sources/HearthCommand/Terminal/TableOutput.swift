@@ -10,9 +10,14 @@ struct TableOutput {
   ///   - noun: A row in words, such as "document"; nil for a table whose rows are not counted.
   /// - Throws: `DataError` if nobody takes the lines.
   func show(_ layout: TableLayout, counting noun: String?) throws {
+    try show(layout, ending: noun.map { ProgressText.count(layout.rowCount, $0) })
+  }
+
+  /// Shows a table with a line of its own at the end.
+  func show(_ layout: TableLayout, ending: String?) throws {
     var lines = layout.lines(width: Terminal.width)
     lines[0] = Terminal.styled(lines[0], .bold)
-    if let noun { lines.append(Terminal.styled(ProgressText.count(layout.rowCount, noun), .dim)) }
+    if let ending { lines.append(Terminal.styled(ending, .dim)) }
     try show(lines)
   }
 

@@ -8,6 +8,8 @@ package struct ConnectionChoice: Sendable {
   package var usesTLS: Bool
   package var databaseID: DatabaseID
   package var credentials: any CredentialsProvider
+  /// Files with the certificates to trust; empty for those that the system trusts.
+  package var trustedCertificateFiles: [String] = []
 
   package static let googleHost = "firestore.googleapis.com"
 
@@ -15,6 +17,7 @@ package struct ConnectionChoice: Sendable {
   package struct Options: Sendable {
     package var host: String?
     package var usesTLS = false
+    package var authorityFile: String?
     package var project: String?
     package var database: String?
     package var credentialsFile: String?
@@ -23,7 +26,7 @@ package struct ConnectionChoice: Sendable {
     package init() {}
   }
 
-  /// - Throws: A ``DataError`` for an address or a key file that cannot be used, and for options that exclude each other.
+  /// - Throws: A ``DataError`` for an address, a key file or a file of certificates that cannot be used, and for options that exclude each other.
   package init(_ options: Options, environment: [String: String]) throws(DataError) {
     func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     let emulator = variable("FIRESTORE_EMULATOR_HOST")
@@ -44,6 +47,7 @@ package struct ConnectionChoice: Sendable {
     } else {
       (host, port, usesTLS) = ("127.0.0.1", options.usesTLS ? 443 : 8080, options.usesTLS)
     }
+    if let file = options.authorityFile { trustedCertificateFiles = [try Self.authority(file, usesTLS: usesTLS)] }
     databaseID = DatabaseID(
       projectID: options.project ?? variable("GOOGLE_CLOUD_PROJECT") ?? account?.projectID ?? "demo",
       database: options.database ?? "(default)")
@@ -55,6 +59,23 @@ package struct ConnectionChoice: Sendable {
       // No signed token is ever sent unencrypted. An emulator takes its owner's.
       credentials = usesTLS ? NoCredentials() as any CredentialsProvider : OwnerCredentials()
     }
+  }
+
+  /// The path of a file with certificates, if it can be used.
+  private static func authority(_ path: String, usesTLS: Bool) throws(DataError) -> String {
+    guard usesTLS else {
+      throw .argument(
+        "--ca-file \"\(path)\": without TLS there are no certificates. Add --tls, or leave out --ca-file.")
+    }
+    do {
+      try TrustedCertificateFile.check(path)
+    } catch {
+      switch error {
+      case .unreadable(let reason): throw DataError("--ca-file \"\(path)\" cannot be read: \(reason)")
+      case .content(let fault): throw DataError("--ca-file \"\(path)\" \(fault).")
+      }
+    }
+    return path
   }
 
   /// The address for people.

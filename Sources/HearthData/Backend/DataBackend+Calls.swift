@@ -18,6 +18,23 @@ extension DataBackend {
     return answer.results.first?.version ?? answer.commitVersion
   }
 
+  /// Deletes a document that exists.
+  ///
+  /// - Returns: The version of the deletion; nil if there was no such document.
+  package func delete(_ key: DocumentKey, failure: String) async throws(DataError) -> SnapshotVersion? {
+    try await once(failure) { () async throws(StatusError) in try await deleteIfThere(key) }
+  }
+
+  func deleteIfThere(_ key: DocumentKey) async throws(StatusError) -> SnapshotVersion? {
+    do {
+      return try await transport.commit([.delete(key, precondition: .exists(true))]).commitVersion
+    } catch {
+      // The error of a missing database has the same code: "The database (default) does not exist for project …".
+      guard error.code == .notFound, !error.message.hasPrefix("The database") else { throw error }
+      return nil
+    }
+  }
+
   package func query(
     _ query: Query, selecting fields: [FieldPath]?, at version: SnapshotVersion?,
     onDocument: @escaping @Sendable (Document) -> Void

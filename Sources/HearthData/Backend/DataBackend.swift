@@ -20,6 +20,7 @@ package final class DataBackend: Sendable {
       host: choice.host, port: choice.port, usesTLS: choice.usesTLS, databaseID: choice.databaseID,
       credentials: choice.credentials, logger: logger)
     configuration.callTimeout = .seconds(120)
+    configuration.trustedCertificateFiles = choice.trustedCertificateFiles
     databaseID = choice.databaseID
     place = choice.place
     isGoogle = choice.host.hasSuffix(".googleapis.com")

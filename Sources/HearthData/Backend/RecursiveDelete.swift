@@ -28,7 +28,15 @@ package struct RecursiveDelete: Sendable {
       guard page.count == Self.pageSize, let last = page.last else { break }
       position = last
     }
-    if let document { try await delete([document], backend, progress) }
+    guard let document else { return }
+    let version = try await backend.retrying("Deleting") { () async throws(StatusError) in
+      try await backend.deleteIfThere(document)
+    }
+    guard version != nil else { return }
+    progress.change {
+      $0.documents += 1
+      $0.done += 1
+    }
   }
 
   private func page(

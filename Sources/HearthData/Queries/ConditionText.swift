@@ -7,8 +7,11 @@ struct ConditionText {
   var field: String
   var op: FieldFilter.Operator
   var value: String
-  /// The field and the operator as they were written, for messages about the value.
-  private(set) var start = ""
+  /// The operator as it was written.
+  private(set) var operation = ""
+
+  /// The field and the operator, for messages about the value.
+  var start: String { "\(field) \(operation) " }
 
   /// `=` stands for `==`.
   private static let operators: [String: FieldFilter.Operator] = [
@@ -70,7 +73,7 @@ struct ConditionText {
         "\(place): there is no operator \"\(String(name)) \(String(more))\" (character \(name.startIndex + 1)). Write "
           + "\(ShellWord.quoted("\(field) \(whole) \(rest)")).")
     }
-    start = "\(field) \(String(name)) "
+    operation = String(name)
     value = String(operand)
     guard !value.isEmpty else {
       throw .argument(
@@ -110,7 +113,8 @@ struct ConditionText {
     if meant == nil, name.first?.isLetter == true {
       meant = NearestWord.of(spelling, in: words)
       // A word behind the field may also be the rest of a name with spaces.
-      if meant == nil, let symbol = operand.firstIndex(where: { symbolCharacters.contains($0) }) {
+      let unquoted = QuotedParts.masked(operand)
+      if meant == nil, let symbol = unquoted.firstIndex(where: { symbolCharacters.contains($0) }) {
         let rest = String(Words.trimmed(operand[..<symbol]))
         let whole = field + " " + String(name) + (rest.isEmpty ? "" : " " + rest)
         return .argument(

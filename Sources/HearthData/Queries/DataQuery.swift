@@ -15,6 +15,8 @@ package struct DataQuery: Sendable {
   package var startAfter: String?
   package var endAt: String?
   package var endBefore: String?
+  /// Fields that a document must have to be counted, because they are aggregated. They are no part of ``query(in:)``.
+  package var aggregatedFields: [String] = []
 
   package init(collection: String) { self.collection = collection }
 

@@ -4,12 +4,13 @@ internal import HearthModel
 enum OperandText {
   private static let quotationMarks: Set<Character> = ["\"", "'", "“", "”", "„", "‘", "’", "«", "»", "`"]
 
-  /// Symbols within a text that look like a second condition.
+  /// Symbols within a text that look like a second condition. Alone they may also be the shorter ones.
   private static let symbols = ["==", "!=", "<=", ">=", "<>", "&&", "||"]
+  private static let symbolsAlone: Set<String> = ["=", "<", ">"]
 
   /// - Parameters:
   ///   - place: The option with its word, such as `--where "n == 1"`.
-  ///   - start: The text before the value in the word, such as `n == `.
+  ///   - start: The text before the value in the word, such as `n == `; empty for a word that is a value alone.
   /// - Throws: A ``DataError`` for a wrong argument that says how the value is written.
   static func value(
     _ text: String, at place: String, after start: String = "", _ database: DatabaseID
@@ -19,6 +20,7 @@ enum OperandText {
       json = try JSONTextReader.read(Array(text.utf8)[...])
     } catch {
       if let first = text.first, "\"[{".contains(first) {
+        if first == "\"", !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
         throw .argument(
           "\(place): \(text) is not complete JSON (\(error.message), at character \(error.offset + 1) of it). Quote the whole word for "
             + "the shell with single quotation marks.")
@@ -57,15 +59,17 @@ enum OperandText {
       throw .argument(
         "\(place): \(text) is not a number in JSON. Write \(form(number)), or \(form(json(text))) for the text.")
     }
-    let words = text.split(whereSeparator: Words.isSpace).dropFirst()
-    let isSecond = words.contains { word in
-      ["=", "<", ">"].contains(String(word)) || symbols.contains { word.contains($0) }
-    }
-    if isSecond {
-      throw .argument(
-        "\(place): the value holds another operator. Repeat --where for a second condition, or write \(form(json(text))) for the text."
-      )
-    }
+    if !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
+  }
+
+  /// Refuses a value with another operator behind its first word. What stands in quotation marks is no operator.
+  private static func checkOneCondition(_ text: String, at place: String, after start: String) throws(DataError) {
+    let words = QuotedParts.masked(Array(text)[...]).split(whereSeparator: Words.isSpace).dropFirst().map { String($0) }
+    guard words.contains(where: { word in symbolsAlone.contains(word) || symbols.contains { word.contains($0) } })
+    else { return }
+    throw .argument(
+      "\(place): the value holds another operator. Repeat --where for a second condition, or write "
+        + "\(ShellWord.quoted(start + json(text))) for the text.")
   }
 
   /// The word of JSON that another spelling means; nil if it means none.

@@ -12,7 +12,7 @@ package struct DataWatch: Sendable {
   /// - Parameter onSnapshot: Called for each consistent state with the changes since the one before; the first has all documents.
   /// - Throws: A ``DataError`` if the backend refuses the listener, or was not there at the beginning; `CancellationError`.
   package func run(
-    _ backend: DataBackend, onSnapshot: ([WatchedChange], SnapshotVersion) throws -> Void
+    _ backend: DataBackend, onSnapshot: ([WatchedChange], SnapshotVersion) async throws -> Void
   ) async throws {
     var result = WatchedResult(target: 1)
     var isFirst = true
@@ -44,7 +44,7 @@ package struct DataWatch: Sendable {
             stream.send(.addTarget(request(result)))
           case .snapshot(let changes, let version):
             (isFirst, pause) = (false, .milliseconds(250))
-            try onSnapshot(changes, version)
+            try await onSnapshot(changes, version)
             if endsWithFirstResult { return }
           }
         }

@@ -30,8 +30,9 @@ package enum FieldText {
     if let first = text.first, quotationMarks.contains(first) {
       let bare = String(
         text.drop(while: quotationMarks.contains).reversed().drop(while: quotationMarks.contains).reversed())
+      let isPlain = !bare.contains(where: foreign.contains) && (try? FieldPath(parsingUserFormat: bare)) != nil
       throw .argument(
-        "\(place): names of fields have no quotation marks. Write \(bare), or `\(bare)` if it is not plain.")
+        "\(place): names of fields have no quotation marks. Write \(isPlain ? bare : "`\(bare)`").")
     }
     if let character = text.first(where: foreign.contains) {
       throw .argument(
@@ -60,10 +61,13 @@ package enum FieldText {
 
   private static func shown(_ character: Character) -> String { character == " " ? "space" : String(character) }
 
-  /// The end of a name in a longer text: the first character of `ends` outside of backquotes.
+  /// The end of a name in a longer text: the first character of `ends` outside of backquotes, and of quotation marks around the whole name.
   static func end(in text: ArraySlice<Character>, at ends: Set<Character>) -> Int {
     var isQuoted = false
     var index = text.startIndex
+    if let first = text.first, quotationMarks.contains(first) {
+      index = QuotedParts.end(in: text, from: index) ?? index
+    }
     while index < text.endIndex {
       switch text[index] {
       case "`": isQuoted.toggle()

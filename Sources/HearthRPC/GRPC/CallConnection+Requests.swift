@@ -17,15 +17,29 @@ extension CallConnection {
     guard let stream = streams[id] else { return }
     stream.unreturnedBytes += count
     guard stream.end == nil else { return }
+    guard !stream.hasRefusedRequest else {
+      if data.endStream { stream.hasRequestEnd = true }
+      return
+    }
     do throws(CallStatus) {
       if stream.call.transcoder != nil { try takeBody(bytes, stream) } else { stream.requests.append(bytes) }
       while let message = try stream.requests.next() { try take(message, stream) }
     } catch {
-      return fail(stream, error)
+      guard stream.call.method.kind == .requestStream, stream.call.transcoder == nil else { return fail(stream, error) }
+      if data.endStream { stream.hasRequestEnd = true }
+      return refuse(stream, error)
     }
     noteReceived(stream)
     guard stream.end == nil, streams[id] != nil else { return }
     if data.endStream { receiveEnd(of: stream) } else { returnWindow(of: stream) }
+  }
+
+  /// Ends a stream with a request that is not taken, after the answers to those before.
+  private func refuse(_ stream: OpenStream, _ status: CallStatus) {
+    stream.hasRefusedRequest = true
+    stream.requests.removeAll()
+    noteReceived(stream)
+    stream.call.deliverEnd(.failure(status))
   }
 
   private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
@@ -51,7 +65,7 @@ extension CallConnection {
 
   func receiveEnd(of stream: OpenStream) {
     stream.hasRequestEnd = true
-    guard stream.end == nil else { return }
+    guard stream.end == nil, !stream.hasRefusedRequest else { return }
     // Ended from outside, for example for its bytes: nothing of it is carried out any more.
     guard stream.call.cause == nil else { return takeOutput(of: stream) }
     guard stream.requests.unfinishedBytes == 0 else {

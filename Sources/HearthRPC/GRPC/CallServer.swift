@@ -241,13 +241,14 @@ extension CallServer {
     let requests = call.divertRequests()
     let pump = Task {
       do {
-        for await bytes in requests {
+        for try await bytes in requests {
           // The tap's outcome for a request must not overtake the answers to earlier requests: an error ends the call.
           await call.untilIdle()
           if try await tap.request(call.method.decode(bytes)) { call.deliver(bytes, passingIntake: true) }
         }
         call.deliverEnd(passingIntake: true)
       } catch {
+        await call.untilIdle()
         call.stop(CallStatus(describing: error))
       }
     }

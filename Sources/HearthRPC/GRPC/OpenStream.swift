@@ -14,6 +14,8 @@ final class OpenStream {
   var hasBegun = false
   /// The client has closed its side.
   var hasRequestEnd = false
+  /// A request was refused; what comes behind it is dropped.
+  var hasRefusedRequest = false
   /// Bytes that the client has sent and was not given back the window for.
   var unreturnedBytes = 0
 

@@ -41,18 +41,25 @@ extension ServerCall {
   /// Counted for each message that waits: the smallest have five bytes.
   private static let messageOverhead = 64
 
-  /// The client has closed its side.
-  func deliverEnd(passingIntake: Bool = false) {
+  /// The client has closed its side, or sent a request that is refused. The task gets that once it has answered the requests before: a
+  /// client takes the end of a stream for the answer to its first request without one.
+  func deliverEnd(_ end: Result<Input, any Error> = .success(.end), passingIntake: Bool = false) {
     let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
       if let intake = state.intake, !passingIntake {
-        intake.finish()
+        Self.finish(intake, end)
         return nil
       }
-      state.hasRequestEnd = true
+      state.requestsEnd = end
       defer { state.reader = nil }
       return state.reader
     }
-    reader?.resume(returning: .end)
+    reader?.resume(with: end)
+  }
+
+  private static func finish(
+    _ intake: AsyncThrowingStream<ByteBuffer, any Error>.Continuation, _ end: Result<Input, any Error>
+  ) {
+    if case .failure(let error) = end { intake.finish(throwing: error) } else { intake.finish() }
   }
 
   /// Posts a signal. Several of the same kind are one until they are taken.
@@ -91,7 +98,7 @@ extension ServerCall {
           defer { state.signals = [] }
           return (.success(.signals(state.signals)), false)
         }
-        if state.hasRequestEnd { return (.success(.end), false) }
+        if let end = state.requestsEnd { return (end, false) }
         state.reader = continuation
         (idleWaiter, state.idleWaiter) = (state.idleWaiter, nil)
         return (nil, false)
@@ -142,16 +149,16 @@ extension ServerCall {
   }
 
   /// The requests, those that wait first, which the task no longer gets by itself: it gets what is then delivered passing the intake.
-  func divertRequests() -> AsyncStream<ByteBuffer> {
-    let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
-    let isAtEnd = state.withLock { state in
-      defer { (state.requests, state.requestBytes, state.hasRequestEnd) = ([], 0, false) }
+  func divertRequests() -> AsyncThrowingStream<ByteBuffer, any Error> {
+    let (stream, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+    let end = state.withLock { state in
+      defer { (state.requests, state.requestBytes, state.requestsEnd) = ([], 0, nil) }
       // Yielded with the lock, before any later one.
       for request in state.requests { continuation.yield(request) }
       state.intake = continuation
-      return state.hasRequestEnd || state.isOver
+      return state.isOver ? .success(.end) : state.requestsEnd
     }
-    if isAtEnd { continuation.finish() }
+    if let end { Self.finish(continuation, end) }
     return stream
   }
 }

@@ -60,7 +60,8 @@ package final class ServerCall: Sendable {
     var request: ByteBuffer?
     var requests = CircularBuffer<ByteBuffer>()
     var requestBytes = 0
-    var hasRequestEnd = false
+    /// The end that the task gets behind the last request, or the refusal of one; nil while more may come.
+    var requestsEnd: Result<Input, any Error>?
     var signals: Signals = []
     var reader: CheckedContinuation<Input, any Error>?
     /// Resumed when the task waits for its next input, or the call is over.
@@ -69,7 +70,7 @@ package final class ServerCall: Sendable {
     var keepsWindow = false
     var returnsWindow = false
     /// Gets the requests in place of ``requests``.
-    var intake: AsyncStream<ByteBuffer>.Continuation?
+    var intake: AsyncThrowingStream<ByteBuffer, any Error>.Continuation?
   }
 
   /// The number by which its outlet knows it: that of its stream over HTTP/2.

@@ -227,10 +227,13 @@ package final class EmbeddedServer: Sendable {
         .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")
     case EACCES:
       return ServerError(.address, "Port \(port) on \(host) is not allowed for this user: choose one above 1023.")
-    default:
+    case EADDRNOTAVAIL:
       return ServerError(
         .address,
-        "Cannot listen on \(host) port \(port): \(error) (the host must be an IP address of this machine).")
+        "Cannot listen on \(host) port \(port): the address is none of this machine. Choose another, such as 127.0.0.1."
+      )
+    default:
+      return ServerError(.address, "Cannot listen on \(host) port \(port): \(error).")
     }
   }
 

@@ -52,6 +52,13 @@ extension SyncEngine {
       var message = "No write \(batchID) of the current user waits for the backend."
       if identity != nil { message += " The cache was opened anew since the call." }
       emit(.requestFailed(id, StatusError(code: .notFound, message: message)))
+    } catch CacheError.batchMayBeSent {
+      let reason =
+        conflicts.open?.batch.batchID == batchID
+        ? "the backend has another version of its document, and no resolver has settled the conflict"
+        : "it may have reached the backend, which has not answered"
+      let message = "Write \(batchID) cannot be cancelled: \(reason). `evenIfSent: true` cancels it all the same."
+      emit(.requestFailed(id, StatusError(code: .failedPrecondition, message: message)))
     } catch {
       emit(.requestFailed(id, .storage("Write \(batchID) cannot be cancelled", error)))
     }

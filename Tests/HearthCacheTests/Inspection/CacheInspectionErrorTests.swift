@@ -101,7 +101,7 @@ struct CacheInspectionErrorTests {
         let report = try CacheCheck.run(folder: folder.path)
         if !report.isSound { unsound += 1 }
         #expect(
-          report.savedBatchCount + report.unreadableBatchCount == 3 || !report.isOutboxComplete, "\(damage) \(page)")
+          report.saved.batches + report.unreadableBatchCount == 3 || !report.isOutboxComplete, "\(damage) \(page)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == bytes)
       }
     }

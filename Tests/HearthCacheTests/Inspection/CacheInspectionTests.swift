@@ -16,7 +16,7 @@ struct CacheInspectionTests {
     #expect(overview.schema.map(\.name) == ["cache", "database", "store"])
     #expect(overview.fileBytes > 0 && overview.usedBytes <= overview.fileBytes)
     #expect(overview.users.map(\.id) == [nil, "alice"])
-    #expect(overview.users.map(\.pendingBatchCount) == [2, 1])
+    #expect(overview.users.map(\.pending.batches) == [2, 1])
     #expect(overview.estimatedDocumentCount ?? 0 >= 10)
     #expect(overview.targetCount == 1)
     #expect(!overview.isInExclusiveUse && overview.clients.isEmpty)
@@ -114,7 +114,7 @@ struct CacheInspectionTests {
     #expect(batch.mutations.map(\.key) == [key("orders/1")])
     let overview = try CacheInspection.read(folder: folder.path) { try $0.overview() }
     #expect(overview.databaseID == TestCache.databaseID)
-    #expect(overview.rejectedBatchCount == 1 && overview.users.map(\.rejectedBatchCount) == [1])
+    #expect(overview.rejected.batches == 1 && overview.users.map(\.rejected.batches) == [1])
     #expect(overview.json.compact.contains("\"rejectedBatches\":1"))
   }
 
@@ -188,7 +188,7 @@ struct CacheInspectionTests {
       let (overview, count) = try CacheInspection.read(folder: folder.path) {
         (try $0.overview(), try $0.run(collection("cities"), as: .user(nil)).documents.count)
       }
-      #expect(overview.isInExclusiveUse && overview.pendingBatchCount == number && count == number)
+      #expect(overview.isInExclusiveUse && overview.pending.batches == number && count == number)
     }
   }
 
@@ -199,12 +199,12 @@ struct CacheInspectionTests {
     defer { cache.close() }
     try store.write(.set(key("cities/c1"), ["n": 1]))
     let counts = try CacheInspection.read(folder: folder.path) { inspection in
-      let before = try inspection.overview().pendingBatchCount
+      let before = try inspection.overview().pending.batches
       try store.write(.set(key("cities/c2"), ["n": 2]))
-      return (before, try inspection.overview().pendingBatchCount)
+      return (before, try inspection.overview().pending.batches)
     }
     #expect(counts == (1, 1))
-    #expect(try CacheInspection.read(folder: folder.path) { try $0.overview().pendingBatchCount } == 2)
+    #expect(try CacheInspection.read(folder: folder.path) { try $0.overview().pending.batches } == 2)
   }
 
   @Test("a client that opens a closed cache while it is read makes the reading begin again")
@@ -218,7 +218,7 @@ struct CacheInspectionTests {
         opened = cache
         try store.write(.set(key("cities/c9"), ["n": 9]))
       }
-      return try inspection.overview().pendingBatchCount
+      return try inspection.overview().pending.batches
     }
     #expect(calls == 2 && pending == 4)
     opened?.close()
@@ -241,9 +241,9 @@ struct CacheInspectionTests {
     let before = try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")]
     #expect(before[1].count > 0)
     for _ in 0..<2 {
-      #expect(try CacheInspection.read(folder: copy.path) { try $0.overview().pendingBatchCount } == 1)
+      #expect(try CacheInspection.read(folder: copy.path) { try $0.overview().pending.batches } == 1)
     }
-    #expect(try CacheCheck.run(folder: copy.path).savedBatchCount == 1)
+    #expect(try CacheCheck.run(folder: copy.path).saved.batches == 1)
     #expect(try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")] == before)
   }
 
@@ -305,7 +305,8 @@ struct CacheInspectionTests {
     #expect(lines.count == 3 && lines[1].contains("\"unreadable\":"))
     let report = try CacheCheck.run(folder: folder.path)
     #expect(report.problems.contains { $0.contains("Batch 2") })
-    #expect(report.savedBatchCount == 2 && report.unreadableBatchCount == 1)
+    #expect(report.saved.batches == 2 && report.unreadableBatchCount == 1)
+    #expect(try "\(folder.read { try $0.overview().pending })" == "3 writes in 3 batches, 1 of them unreadable")
   }
 
   @Test("documents are shown as a user sees them, or as the backend has confirmed them")

@@ -15,11 +15,12 @@ struct CacheMaintenanceTests {
     let refusal = try inspectionError {
       _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: false)
     }
-    #expect(refusal == .pendingWrites(folder: folder.path, count: 3))
-    #expect(try folder.read { try $0.overview().pendingBatchCount } == 3)
+    let held = WriteCount(batches: 3, writes: 4)
+    #expect(refusal == .pendingWrites(folder: folder.path, count: held) && "\(held)" == "4 writes in 3 batches")
+    #expect(try folder.read { try $0.overview().pending.batches } == 3)
     #expect(
       try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
-        .pendingCount == 3)
+        .pending.batches == 3)
     #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
   }
 
@@ -45,13 +46,13 @@ struct CacheMaintenanceTests {
           folder: folder.path, discardsPendingWrites: discardsPending, discardsRejectedWrites: false)
       }
       let text = try #require(refusal).description
-      #expect(text.contains("keeps 2 writes") && text.contains("--discard-rejected-writes"), "\(text)")
+      #expect(text.contains("keeps 3 writes in 2 batches") && text.contains("--discard-rejected-writes"), "\(text)")
       #expect(text.contains("set cities/c1, delete cities/c2 (NOT_FOUND); set towns/t1 (NOT_FOUND)"), "\(text)")
     }
-    #expect(try folder.read { try $0.overview().rejectedBatchCount } == 2)
+    #expect(try folder.read { try $0.overview().rejected.batches } == 2)
     let deleted = try CacheMaintenance.clear(
       folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
-    #expect(deleted.rejectedCount == 2 && deleted.pendingCount == 0)
+    #expect(deleted.rejected == WriteCount(batches: 2, writes: 3) && deleted.pending.batches == 0)
     #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
   }
 
@@ -88,7 +89,11 @@ struct CacheMaintenanceTests {
     let refusal = try inspectionError {
       _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
     }
-    #expect(refusal == .pendingWrites(folder: folder.path, count: 3))
+    guard case .pendingWrites(folder.path, let count)? = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(count.batches == 3)
     #expect(try folder.folder.names().contains("cache.sqlite"))
   }
 
@@ -97,7 +102,11 @@ struct CacheMaintenanceTests {
       _ = try CacheMaintenance.clear(
         folder: cache.folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
     }
-    #expect(refusal == .pendingWrites(folder: cache.folder.path, count: 1))
+    guard case .pendingWrites(cache.folder.path, let count)? = refusal else {
+      Issue.record("\(String(describing: refusal))")
+      return
+    }
+    #expect(count.batches == 1)
     #expect(try cache.folder.names().contains("cache.sqlite"))
   }
 
@@ -152,7 +161,7 @@ struct CacheMaintenanceTests {
     let report = try CacheMaintenance.collect(folder: folder.path, toBytes: 0, newCacheID: "new")
     #expect(report.removedTargetCount == 1 && report.removedDocumentCount > 0)
     let overview = try folder.read { try $0.overview() }
-    #expect(overview.pendingBatchCount == 3 && overview.cacheID == "inspected")
+    #expect(overview.pending.batches == 3 && overview.cacheID == "inspected")
     let found = try folder.read { try $0.run(collection("cities"), as: .user(nil)).documents }
     #expect(found.map(\.key.id).contains("c1"))
     #expect(try CacheCheck.run(folder: folder.path).isSound)

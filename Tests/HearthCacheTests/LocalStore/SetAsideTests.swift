@@ -180,7 +180,8 @@ struct SetAsideTests {
       _ = try CacheMaintenance.clear(
         folder: cache.folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
     }
-    #expect(refusal == .pendingWrites(folder: cache.folder.path, count: 1))
+    #expect(
+      refusal == .pendingWrites(folder: cache.folder.path, count: WriteCount(batches: 1, unreadableBatches: 1)))
     #expect(FileManager.default.fileExists(atPath: cache.folder.file(CacheFile.fileName)))
   }
 

@@ -221,7 +221,7 @@ struct DifferenceProof {
         "50 kills lose no durable write, double none, miss no acknowledged one, and leave no token ahead of the data"
       )),
     DifferenceProof(
-      "A batch is larger than a message of the protocol, 17 MiB",
+      "A batch is larger than a message of the protocol, 17 MiB less 64 KiB",
       ("HearthTests/EndToEndTests", "a write that no backend can take is refused instead of blocking the queue")),
   ]
 
@@ -244,6 +244,9 @@ struct DifferenceProof {
     DifferenceProof(
       "`terminate()` while tasks wait for writes or reads",
       ("HearthTests/Runtime/LifeCycleTests", "termination ends waiting tasks and silences everything else")),
+    DifferenceProof(
+      "Two devices change the same document offline",
+      ("HearthTests/Conflicts/ConflictRuleTests", "without a rule the last write wins, as before")),
     DifferenceProof(
       "What waits in the outbox", ("HearthTests/Runtime/OfflineTests", "the outbox can be listed, oldest first")),
   ]

@@ -129,6 +129,11 @@ struct ConflictRuleTests {
       let error = try #require(try await failure(of: db))
       #expect(error.code == FirestoreErrorCode.deadlineExceeded.rawValue)
       let write = try #require(try await db.outbox.writes().first)
+      let refusal = await #expect(throws: NSError.self) { try await db.outbox.cancel(write.id) }
+      #expect(
+        refusal?.localizedDescription
+          == "Write \(write.id) cannot be cancelled: the backend has another version of its document, and no resolver has "
+          + "settled the conflict. `evenIfSent: true` cancels it all the same.")
       try await db.outbox.cancel(write.id, evenIfSent: true)
       #expect(try await db.outbox.count() == 0)
     }

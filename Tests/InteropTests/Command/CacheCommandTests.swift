@@ -55,6 +55,24 @@ struct CacheCommandTests {
       cache = nil
     }
 
+    /// The closed cache, opened for a user; nil for the signed-out one.
+    func reopened(user: String? = nil) async throws -> (cache: OpenedCache, store: LocalStore) {
+      func open() throws -> (cache: OpenedCache, store: LocalStore) {
+        try CacheFile.openStore(folder: path, databaseID: Self.databaseID) { database, _ in
+          try LocalStore(
+            database: database, databaseID: Self.databaseID,
+            garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "command")
+        }
+      }
+      // Another test may be starting a program, which holds the closed folder's lock until it runs.
+      var reopened = try? open()
+      try await waitUntil {
+        if reopened == nil { reopened = try? open() }
+        return reopened != nil
+      }
+      return try #require(reopened)
+    }
+
     deinit {
       close()
       try? FileManager.default.removeItem(atPath: path)
@@ -111,21 +129,7 @@ struct CacheCommandTests {
   func owners() async throws {
     let folder = try Folder()
     folder.close()
-    func open() throws -> (cache: OpenedCache, store: LocalStore) {
-      try CacheFile.openStore(folder: folder.path, databaseID: Folder.databaseID) { database, _ in
-        try LocalStore(
-          database: database, databaseID: Folder.databaseID,
-          garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
-          user: OutboxOwner.serviceAccount("a@b").name, newCacheID: "command")
-      }
-    }
-    // Another test may be starting a program, which holds the closed folder's lock until it runs.
-    var reopened = try? open()
-    try await waitUntil {
-      if reopened == nil { reopened = try? open() }
-      return reopened != nil
-    }
-    let opened = try #require(reopened)
+    let opened = try await folder.reopened(user: OutboxOwner.serviceAccount("a@b").name)
     _ = try opened.store.write([.set(try DocumentKey(parsing: "cities/TOK"), [:])], localWriteTime: .epoch)
     opened.cache.close()
     let table = try await hearth("outbox", folder.path, "--format", "table")
@@ -140,7 +144,7 @@ struct CacheCommandTests {
     let own = try jsonLines(try await hearth("documents", folder.path, "cities", "--service-account", "a@b"))
     #expect(own.compactMap { $0["path"] as? String } == ["cities/SF", "cities/TOK"])
     let info = try await hearth("info", folder.path, "--format", "table")
-    #expect(info.text.contains("(service account a@b): 1 pending"))
+    #expect(info.text.contains("(service account a@b): 1 write in 1 batch\n"))
   }
 
   @Test("tables carry neither colours into a pipe nor what a terminal would obey")
@@ -209,9 +213,33 @@ struct CacheCommandTests {
     #expect(again.status == 1 && again.text.contains("exists"))
     #expect(try json(try await hearth("collect", folder.path).text)["removedDocuments"] != nil)
     let refused = try await hearth("clear", folder.path)
-    #expect(refused.status == 1 && refused.text.contains("2 pending writes"))
+    #expect(refused.status == 1 && refused.text.contains("holds 2 writes in 2 batches that"))
     #expect(try await hearth("clear", folder.path, "--discard-pending-writes").status == 0)
     #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
+  }
+
+  @Test("the writes and the batches that they are in are counted alike by info, outbox, list, check and clear")
+  func counts() async throws {
+    let folder = try Folder()
+    folder.close()
+    let opened = try await folder.reopened()
+    let keys = try ["a", "b", "c"].map { try DocumentKey(parsing: "towns/\($0)") }
+    _ = try opened.store.write(keys.map { .set($0, [:]) }, localWriteTime: .epoch)
+    opened.cache.close()
+    let counted = "5 writes in 3 batches"
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(
+      info.text.contains("outbox     \(counted)\n") && info.text.contains("(signed out): \(counted)\n"), "\(info.text)")
+    #expect(try await hearth("outbox", folder.path, "--format", "table").text.hasSuffix("\n\(counted)\n"))
+    #expect(try await hearth("list", folder.path, "--format", "table").text.contains("outbox: \(counted)\n"))
+    #expect(
+      try await hearth("check", folder.path, "--format", "table").text.contains("waiting for the backend: \(counted)."))
+    #expect(try await hearth("clear", folder.path).text.contains("holds \(counted) that the backend does not have"))
+    let json = try json(try await hearth("info", folder.path).text)
+    #expect(json["pendingWrites"] as? Int == 5 && json["pendingBatches"] as? Int == 3)
+    let cleared = try await hearth("clear", folder.path, "--discard-pending-writes", "--format", "table")
+    #expect(
+      cleared.text == "The cache is deleted, and with it \(counted) that waited for the backend.\n", "\(cleared.text)")
   }
 
   @Test("clear names the refused writes that it does not lose without a flag, and info counts them")
@@ -219,7 +247,7 @@ struct CacheCommandTests {
     let folder = try Folder(refuses: true)
     folder.close()
     let info = try await hearth("info", folder.path, "--format", "table")
-    #expect(info.text.contains("rejected   2 batches"), "\(info.text)")
+    #expect(info.text.contains("rejected   2 writes in 2 batches that"), "\(info.text)")
     let users = try #require(try json(try await hearth("info", folder.path).text)["users"] as? [[String: Any]])
     #expect(users.map { $0["rejectedBatches"] as? Int } == [2])
     let rejected = try jsonLines(try await hearth("rejected", folder.path))

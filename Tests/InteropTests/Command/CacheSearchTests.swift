@@ -49,7 +49,8 @@
       }
       let table = try await base.hearth("cache", "list", "--format", "table")
       #expect(table.text.contains("\n  project demo-notes, database (default): "), "\(table.text)")
-      #expect(table.text.contains(", 2 pending\n") && table.text.hasSuffix("2 caches\n"), "\(table.text)")
+      #expect(
+        table.text.contains("; outbox: 2 writes in 2 batches\n") && table.text.hasSuffix("2 caches\n"), "\(table.text)")
       #expect(table.text.hasPrefix("'\(base.cache)'\n"))
       let none = try await base.hearth("cache", "list", base.path + "/none")
       #expect(none.status == 1 && none.text.contains("There is no folder"), "\(none.text)")

@@ -46,6 +46,7 @@ struct CommandGrammarTests {
       ("", "a field, an operator and a value"), ("== 1", "a field is missing before \"==\" (character 1)"),
       ("n", "an operator is missing after n"), ("amount >", "a value is missing after \">\" (character 9)"),
       ("amount in", "a value is missing after \"in\""), ("a..b == 1", "single dots"), ("\"n\" == 1", "Write n"),
+      ("\"first name\" == 1", "Write `first name`."), ("\"a && b\" == 1", "Write `a && b`."),
       ("`n == 1", "an operator is missing"), ("n in 3", "needs a list"), ("n in []", "needs a list"),
     ])
   func parts(condition: String, advice: String) async throws {
@@ -61,6 +62,10 @@ struct CommandGrammarTests {
       ("name == [1", "not complete JSON"), ("ok == True", "Write 'ok == true'"), ("ok == NULL", "Write 'ok == null'"),
       ("n > NaN", #"{"$double": "NaN"}"#), ("n > 01", "Write 'n > 1'"), ("n > .5", "Write 'n > 0.5'"),
       ("n > 1,000", "Write 'n > 1000'"), ("n == x && m == 2", "Repeat --where"), ("n == x or m > 2", "Repeat --where"),
+      (#"n == "x" && m == 2"#, "Repeat --where"), (#"n == "a \" b" and m > 2"#, "Repeat --where"),
+      (#"n == "x && y"#, "not complete JSON"), ("n == 'x && y'", "in double quotation marks or in none"),
+      (#"n foo "a == b""#, "The operators are"), ("n == “a || b”", "in double quotation marks or in none"),
+      (#"n == "x" and "y""#, "not complete JSON"),
       ("n > {\"$time\": 1}", "the nearest is $timestamp"),
     ])
   func values(condition: String, advice: String) async throws {

@@ -77,6 +77,15 @@ struct CommandMistakeTests {
     #expect(places.compactMap { $0 } == places.compactMap { $0 }.sorted())
   }
 
+  @Test("serve --help says who reaches the server by default, and what it takes that others do")
+  func serveReach() async throws {
+    let help = try await Programs.runInBackground(Programs.product("hearth"), ["serve", "--help"])
+    let text = help.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(
+      text.contains("by default only programs on this machine can reach it. With --host and --open-to-everyone, other"))
+    #expect(!text.contains("addresses of other machines"))
+  }
+
   @Test("no value of data --help is broken at the end of a line")
   func values() async throws {
     let help = try await Programs.runOnTerminal(Programs.product("hearth"), ["data", "--help"])

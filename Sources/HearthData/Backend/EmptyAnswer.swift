@@ -1,0 +1,100 @@
+package import HearthModel
+internal import HearthTransport
+internal import Synchronization
+
+/// Says why an answer may be empty.
+package struct EmptyAnswer: Sendable {
+  private let backend: DataBackend
+
+  package init(_ backend: DataBackend) { self.backend = backend }
+
+  private static let shownNames = 8
+
+  /// The reason why a query found nothing, as far as the backend tells: the conditions, a mistyped collection, or another project.
+  ///
+  /// - Parameter words: The query; nil for the list of the collections of the root.
+  package func explanation(of words: DataQuery?) async -> String {
+    let start = "0 \(words == nil ? "collections" : "documents") in \(project)"
+    if let words, words.narrows, let count = await count(words.withoutConditions), count > 0 {
+      let all = "\(count == 1 ? "is" : "are") \(ProgressText.count(count, "document"))"
+      let advice =
+        EmptyResultAdvice(await sample(words), in: backend.databaseID).text(for: words).map { " " + $0 } ?? ""
+      return "\(start) match; without the conditions there \(all) in \(words.collection).\(advice)"
+    }
+    let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
+    if let words, !collections.isEmpty {
+      let first = words.collection.split(separator: "/").first.map(String.init) ?? words.collection
+      if words.isCollectionGroup || collections.contains(first) { return "\(start); \(words.collection) is empty." }
+      let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
+      return "\(start); it has no collection \(first), but \(Self.list(collections)).\(nearest)"
+    }
+    return "\(start)\(await otherProjects())."
+  }
+
+  /// The sentence about a document that does not exist.
+  ///
+  /// - Parameter subject: The beginning of the sentence; nil for the word "document" and the path.
+  package func missing(_ path: ResourcePath, as subject: String? = nil) async -> String {
+    let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
+    let start = "\(subject ?? "document \"\(path.canonicalString)\"") does not exist in \(project)"
+    guard let first = path.segments.first, !collections.isEmpty else { return "\(start)\(await otherProjects())." }
+    guard !collections.contains(first) else { return "\(start), at \(backend.place)." }
+    let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
+    return "\(start), which has no collection \(first), but \(Self.list(collections)).\(nearest)"
+  }
+
+  /// The project, and the database if it is not the usual one.
+  package var project: String {
+    let (id, database) = (backend.databaseID.projectID, backend.databaseID.database)
+    return database == "(default)" ? "project \(id)" : "project \(id) (database \(database))"
+  }
+
+  private func otherProjects() async -> String {
+    guard let databases = try? await backend.databases() else { return ", at \(backend.place)" }
+    guard !databases.contains(backend.databaseID) else { return ", at \(backend.place)" }
+    let own = databases.filter { $0.projectID == backend.databaseID.projectID }.map(\.database)
+    if !own.isEmpty { return "; the project has the databases \(Self.list(own)) (--database)" }
+    let others = Set(databases.map(\.projectID)).sorted()
+    return others.isEmpty
+      ? "; this server has no documents at all" : "; this server has \(Self.list(others)) (--project)"
+  }
+
+  /// Some documents of the query's collection; none if they cannot be read.
+  private func sample(_ words: DataQuery) async -> [Document] {
+    var words = words.withoutConditions
+    words.limit = EmptyResultAdvice.sampleSize
+    guard let query = try? words.query(in: backend.databaseID) else { return [] }
+    let documents = Mutex<[Document]>([])
+    try? await backend.query(query, selecting: nil, at: nil) { document in
+      documents.withLock { $0.append(document) }
+    }
+    return documents.withLock { $0 }
+  }
+
+  private func count(_ words: DataQuery) async -> Int? {
+    guard let query = try? words.query(in: backend.databaseID) else { return nil }
+    let aggregation = Aggregation(alias: "count", operation: .count(upTo: nil))
+    guard case .integer(let count)? = try? await backend.aggregate(query, [aggregation])["count"] else { return nil }
+    return Int(clamping: count)
+  }
+
+  private static func list(_ names: [String]) -> String {
+    let more = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
+    return names.prefix(shownNames).joined(separator: ", ") + more
+  }
+}
+
+extension DataQuery {
+  /// True if something else than the collection decides which documents are found.
+  fileprivate var narrows: Bool {
+    !conditions.isEmpty || !orders.isEmpty || !aggregatedFields.isEmpty || startAt != nil || startAfter != nil
+      || endAt != nil || endBefore != nil
+  }
+
+  /// The query for all documents of the collection.
+  package var withoutConditions: DataQuery {
+    var words = DataQuery(collection: collection)
+    words.isCollectionGroup = isCollectionGroup
+    return words
+  }
+}

@@ -1,0 +1,82 @@
+package import HearthModel
+
+/// Finds the words of a query that match no document of its collection: a mistyped field, or a value of another type.
+package struct EmptyResultAdvice {
+  /// The number of documents to look at.
+  package static let sampleSize = 100
+
+  private let documents: [MapValue]
+  private let database: DatabaseID
+
+  /// - Parameter documents: At most ``sampleSize`` documents of the collection.
+  package init(_ documents: [Document], in database: DatabaseID) {
+    self.documents = documents.compactMap { try? $0.fields.decoded() }
+    self.database = database
+  }
+
+  /// True if there are no other documents in the collection.
+  private var isComplete: Bool { documents.count < Self.sampleSize }
+
+  /// - Returns: The reason why the first such word matches nothing, and the nearest form that may; nil if there is no such word.
+  package func text(for words: DataQuery) -> String? {
+    guard !documents.isEmpty else { return nil }
+    for text in words.conditions {
+      guard let condition = try? ConditionText(parsing: text),
+        let path = try? FieldText.path(condition.field, at: text),
+        !path.isDocumentKey
+      else { continue }
+      let values = values(at: path)
+      let advice =
+        values.isEmpty
+        ? missing(path) { "\($0) \(condition.operation) \(condition.value)" }
+        : OperandAdvice(condition: condition, values: values, whose: whose, database: database).text
+      if let advice { return advice }
+    }
+    for text in words.orders {
+      guard let path = try? OrderText.order(text).path, !path.isDocumentKey, values(at: path).isEmpty else { continue }
+      let direction = text.firstIndex(of: ":").map { String(text[$0...]) } ?? ""
+      return missing(path) { $0 + direction }
+    }
+    for text in words.aggregatedFields {
+      guard let path = try? FieldText.path(text, at: text), values(at: path).isEmpty else { continue }
+      return missing(path) { $0 }
+    }
+    return nil
+  }
+
+  private var whose: String { documents.count == 1 ? "Its" : "Their" }
+
+  private func values(at path: FieldPath) -> [Value] { documents.compactMap { $0[path] } }
+
+  /// - Parameter form: The word with another field.
+  private func missing(_ path: FieldPath, _ form: (String) -> String) -> String {
+    let who =
+      isComplete
+      ? (documents.count == 1 ? "It has no" : "None of them has a") : "None of the first \(documents.count) has a"
+    let start = "\(who) field \(path.canonicalString)"
+    let names = siblings(of: path)
+    if let nearest = NearestWord.of(path.segments.last ?? "", in: names) {
+      let meant = (try? FieldPath(path.segments.dropLast() + [nearest]).canonicalString) ?? nearest
+      return "\(start). Did you mean \(meant)? Write \(ShellWord.quoted(form(meant)))."
+    }
+    guard !names.isEmpty else { return "\(start)." }
+    let more = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
+    return "\(start); the fields are \(names.prefix(Self.shownNames).joined(separator: ", "))\(more)."
+  }
+
+  private static let shownNames = 8
+
+  /// The names of the fields at the same level.
+  private func siblings(of path: FieldPath) -> [String] {
+    let parent = try? FieldPath(path.segments.dropLast())
+    var names: Set<String> = []
+    for document in documents {
+      if let parent {
+        if case .map(let map)? = document[parent] { names.formUnion(map.entries.map(\.key)) }
+      } else {
+        names.formUnion(document.entries.map(\.key))
+      }
+    }
+    return names.sorted()
+  }
+}

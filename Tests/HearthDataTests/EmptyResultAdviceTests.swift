@@ -1,0 +1,67 @@
+import HearthModel
+import Testing
+
+@testable import HearthData
+
+@Suite("The reason why conditions match nothing")
+struct EmptyResultAdviceTests {
+  private let database = DatabaseID(projectID: "demo")
+
+  private func advice(_ condition: String, _ fields: MapValue...) throws -> String? {
+    let documents = try fields.enumerated().map { index, fields in
+      Document.found(
+        try DocumentKey(parsing: "c/\(index)"), version: SnapshotVersion(microseconds: 1), fields: EncodedFields(fields)
+      )
+    }
+    var words = DataQuery(collection: "c")
+    words.conditions = [condition]
+    return EmptyResultAdvice(documents, in: database).text(for: words)
+  }
+
+  private let time = Value.timestamp(Timestamp(seconds: 0, nanoseconds: 0))
+
+  @Test(
+    "a text that is a time in some form becomes a timestamp",
+    arguments: [
+      ("2026-11-01", "2026-11-01T00:00:00Z"), ("2026-11-01 12:30", "2026-11-01T12:30:00Z"),
+      ("2026-11-01T12:30:05", "2026-11-01T12:30:05Z"), ("2026-11-01T12:30:05+01:00", "2026-11-01T11:30:05Z"),
+      // An example of the field stands for what is no time.
+      ("yesterday", "1970-01-01T00:00:00Z"), ("1762000000", "1970-01-01T00:00:00Z"),
+    ])
+  func times(text: String, expected: String) throws {
+    let advice = try #require(try advice("t > \(text)", ["t": time]))
+    #expect(advice.contains("'t > {\"$timestamp\": \"\(expected)\"}'"), "\(advice)")
+  }
+
+  @Test(
+    "every type is converted to the field's, or shown",
+    arguments: [
+      ("x == 1", Value.string("a"), #"'x == "1"'"#), ("x == true", .string("a"), #"'x == "true"'"#),
+      ("x == \"1.5\"", .integer(3), "'x == 1.5'"), ("x == 1", .boolean(true), "'x == true'"),
+      ("x == maybe", .boolean(true), "as in 'x == true'"),
+      ("x == SF", .geoPoint(GeoPoint(latitude: 1, longitude: 2)), "$geopoint"),
+      ("x in [\"1\", \"2\"]", .integer(3), "'x in [1, 2]'"), ("x in [1, \"2\"]", .string("a"), nil),
+      ("x == a", .null, "Its x is null"), ("x == null", .integer(1), nil), ("x != a", .integer(1), nil),
+      ("x == 1", .double(2.5), nil), ("x array-contains a", .string("b"), "and no array. Write 'x == \"a\"'"),
+      ("x array-contains-any [1]", .string("b"), "and no array. Write 'x in [\"1\"]'"),
+      ("x array-contains 1", .array(["b"]), "'x array-contains \"1\"'"), ("x array-contains 1", .array([]), nil),
+      ("x in [1]", .array([2]), "'x array-contains-any [1]'"), ("x == [1]", .array([2]), nil),
+    ] as [(String, Value, String?)])
+  func types(condition: String, value: Value, expected: String?) throws {
+    let advice = try advice(condition, ["x": value])
+    if let expected {
+      #expect(advice?.contains(expected) == true, "\(advice ?? "none")")
+    } else {
+      #expect(advice == nil, "\(advice ?? "none")")
+    }
+  }
+
+  @Test("one document of the right type is enough for no advice, and several types are all named")
+  func mixed() throws {
+    #expect(try advice("x == 1", ["x": 2], ["x": "a"]) == nil)
+    let advice = try #require(try advice("x == 1", ["x": true], ["x": "a"], [:]))
+    #expect(advice.contains("Their x is a Boolean or a text, such as true"), "\(advice)")
+    #expect(try self.advice("colour == 1", ["x": 2]) == "It has no field colour; the fields are x.")
+    #expect(try self.advice("__name__ == z", ["x": 2]) == nil && (try self.advice("x == 1")) == nil)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HearthServer
+import TestSupport
+import Testing
+
+@Suite("What hearth data says when it finds or does nothing", .timeLimit(.minutes(5)))
+struct NothingFoundTests {
+  @Test("get names the project, the projects that have data, and the nearest collection")
+  func get() async throws {
+    try await DataPlace.run { place in
+      try await place.set("notes/1", "{}", project: "demo-notes")
+      let other = try await place.hearth("get", "notes/1")
+      #expect(
+        other.status == 1
+          && other.text
+            == "hearth data: document \"notes/1\" does not exist in project demo; this server has demo-notes (--project).\n",
+        "\(other.text)")
+      let missing = try await place.hearth("get", "notes/2", "--project", "demo-notes")
+      #expect(
+        missing.text.contains("\"notes/2\" does not exist in project demo-notes, at 127.0.0.1:"), "\(missing.text)")
+      let mistyped = try await place.hearth("get", "note/1", "--project", "demo-notes")
+      #expect(mistyped.text.contains("has no collection note, but notes. Did you mean notes?"), "\(mistyped.text)")
+    }
+  }
+
+  @Test("a listener whose first result is empty says why, and goes on")
+  func watch() async throws {
+    try await DataPlace.run { place in
+      try await place.set("notes/1", "{}", project: "demo-notes")
+      let command = "exec '\(Programs.product("hearth").path)' data watch notes --host \(place.server.address) 2>&1"
+      let watching = try LineProcess(URL(fileURLWithPath: "/bin/sh"), ["-c", command])
+      defer { watching.killAtOnce() }
+      #expect(
+        await watching.nextLine()
+          == "hearth data: 0 documents in project demo; this server has demo-notes (--project).")
+      try await place.set("notes/2", "{}")
+      #expect(await watching.nextLine()?.hasPrefix("{\"change\":\"added\"") == true)
+    }
+  }
+
+  @Test("delete says what it deleted, and that there was nothing to delete")
+  func delete() async throws {
+    try await DataPlace.run { place in
+      for id in ["a", "b", "c"] { try await place.set("t/\(id)", "{}") }
+      let deleted = try await place.hearth("delete", "t/a")
+      #expect(
+        deleted.status == 0 && deleted.text.hasPrefix("{\"path\":\"t/a\",\"deleted\":true,\"commitTime\":\""),
+        "\(deleted.text)")
+      let sentence = try await place.hearth("delete", "t/b", "--format", "table")
+      #expect(
+        sentence.text.hasPrefix("Document t/b is deleted, in projects/demo/databases/(default) at "), "\(sentence.text)"
+      )
+      let again = try await place.hearth("delete", "t/b")
+      #expect(again.status == 0 && again.text.contains("{\"path\":\"t/b\",\"deleted\":false}\n"), "\(again.text)")
+      #expect(
+        again.text.contains("hearth data: Nothing was deleted: document \"t/b\" does not exist in project demo, at "),
+        "\(again.text)")
+      for name in ["--must-exist", "--if-exists"] {
+        let demanded = try await place.hearth("delete", "t/b", name)
+        #expect(
+          demanded.status == 1
+            && demanded.text.hasPrefix(
+              "hearth data: Document \"t/b\" was not deleted: it does not exist in project demo"),
+          "\(demanded.text)")
+        #expect(try await place.hearth("delete", "t/c", name).status == 0)
+        try await place.set("t/c", "{}")
+      }
+    }
+  }
+
+  @Test("a recursive deletion counts what was there, and names the project if that is nothing")
+  func recursive() async throws {
+    try await DataPlace.run { place in
+      try await place.set("cities/SF", "{}")
+      let mistyped = try await place.hearth("delete", "citis", "--recursive", "--yes")
+      #expect(mistyped.status == 0 && mistyped.text.hasPrefix("Deleted 0 documents"), "\(mistyped.text)")
+      #expect(
+        mistyped.text.contains("0 documents in project demo; it has no collection citis, but cities. Did you mean"),
+        "\(mistyped.text)")
+      let missing = try await place.hearth("delete", "cities/LA", "--recursive", "--yes")
+      #expect(
+        missing.text.hasPrefix("Deleted 0 documents")
+          && missing.text.contains("Nothing was deleted: document \"cities/LA\" does not exist in project demo, at "),
+        "\(missing.text)")
+      try await place.set("cities/SF/shops/1", "{}")
+      let found = try await place.hearth("delete", "cities/SF", "--recursive", "--yes")
+      #expect(found.status == 0 && found.text.hasPrefix("Deleted 2 documents"), "\(found.text)")
+    }
+  }
+
+  @Test("an import of nothing, or of what is all there, says into which project it went")
+  func imports() async throws {
+    try await DataPlace.run { place in
+      let file = NSTemporaryDirectory() + "hearth-nothing-\(UUID().uuidString).jsonl"
+      defer { for name in [file, file + ".import"] { try? FileManager.default.removeItem(atPath: name) } }
+      try "\n".write(toFile: file, atomically: true, encoding: .utf8)
+      let empty = try await place.hearth("import", file)
+      #expect(
+        empty.status == 0 && empty.text.contains("Nothing was written to project demo, at \(place.server.address): \""),
+        "\(empty.text)")
+      #expect(empty.text.hasSuffix("holds no documents.\n"), "\(empty.text)")
+      try await place.set("z/1", "{}")
+      try "{\"path\":\"z/1\",\"fields\":{}}\n".write(toFile: file, atomically: true, encoding: .utf8)
+      let skipped = try await place.hearth("import", file, "--on-conflict", "skip")
+      #expect(
+        skipped.status == 0 && skipped.text.contains("skipped 1")
+          && skipped.text.hasSuffix("all of these documents exist there already.\n"), "\(skipped.text)")
+    }
+  }
+}
