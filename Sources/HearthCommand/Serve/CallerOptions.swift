@@ -114,13 +114,13 @@ struct CallerOptions: ParsableArguments {
     if appCheckKeys != nil, appCheckProject == nil {
       throw ValidationError("--app-check-keys needs --app-check-project, whose keys they are.")
     }
-    if appCheckProject != nil, !tellsCallersApart {
-      throw ValidationError(
-        "--app-check-project needs callers that are told apart: --firebase-project, --token-issuer or --admin-token-file.")
-    }
     if let appCheckProject, appCheckProject.isEmpty || !appCheckProject.allSatisfy(\.isASCII) || Int64(appCheckProject) == nil {
       throw ValidationError(
         "--app-check-project is \(appCheckProject), but must be the number of the project, which is not its id.")
+    }
+    if appCheckProject != nil, !tellsCallersApart {
+      throw ValidationError(
+        "--app-check-project needs callers that are told apart: --firebase-project, --token-issuer or --admin-token-file.")
     }
     guard tokenIssuer != nil else {
       guard tokenAudience.isEmpty, tokenKeys == nil, tokenSecretFile == nil else {

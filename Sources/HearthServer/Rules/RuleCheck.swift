@@ -125,7 +125,8 @@ extension RuleCheck: CommitGuard {
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
       let request = RuleRequest(
-        write.method, path: key.ruleNames(in: database), auth: caller.ruleValue, time: RuleTimestamp(time),
+        write.method, path: key.ruleNames(in: database), auth: caller.ruleValue,
+        time: RuleTimestamp(time.cutToMilliseconds),
         document: try RuleMap.fields(of: before), changed: try RuleMap.fields(of: write.transition.after),
         inTransaction: inTransaction)
       while true {

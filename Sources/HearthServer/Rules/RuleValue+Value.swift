@@ -49,6 +49,13 @@ extension RuleTimestamp {
   }
 }
 
+extension Timestamp {
+  /// The value that a server timestamp of a request has, which is its `request.time`.
+  var cutToMilliseconds: Timestamp {
+    Timestamp(seconds: seconds, nanoseconds: nanoseconds - nanoseconds % 1_000_000)
+  }
+}
+
 extension DatabaseID {
   /// The beginning of paths in rules.
   var ruleNames: [String] { ["databases", database, "documents"] }

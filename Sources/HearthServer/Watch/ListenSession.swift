@@ -222,13 +222,18 @@ struct ListenSession {
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
   private mutating func begin(_ target: WatchedTarget, _ message: Google_Firestore_V1_Target) async throws {
     assert(!targets.contains(target.id), "target \(target.id) begins a second time")
+    var target = target
+    do {
+      try await authorize(&target)
+    } catch {
+      leave(target)
+      return try await refuse(target.id, error)
+    }
     var transfer = TargetTransfer(
       to: target, at: version, of: database, output: output, freeChanges: freeChanges)
     transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
     let filter: WatchExistenceFilter?
-    var target = target
     do {
-      try await authorize(&target)
       filter = try await start(target, message, &transfer)
     } catch {
       leave(target)

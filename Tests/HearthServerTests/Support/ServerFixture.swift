@@ -218,7 +218,7 @@ func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> 
 final class ManualClock: Sendable {
   private let microseconds: Mutex<Int64>
 
-  init(microseconds: Int64 = 1_700_000_000_000_000) {
+  init(microseconds: Int64 = 1_700_000_000_000_123) {
     self.microseconds = Mutex(microseconds)
   }
 

@@ -65,7 +65,7 @@ final class ServeAccessTests {
     let allowed = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret])
     #expect(allowed.status == 0, "\(allowed.text)")
     let none = try await hearth(set)
-    #expect(none.status != 0 && none.text.contains("UNAUTHENTICATED"), "\(none.text)")
+    #expect(none.status != 0 && none.text.contains("PERMISSION_DENIED"), "\(none.text)")
     let wrong = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret + "x"])
     #expect(wrong.status != 0 && wrong.text.contains("UNAUTHENTICATED"), "\(wrong.text)")
     server.interrupt()
