@@ -197,7 +197,8 @@ let package = Package(
       name: "HearthCommand",
       dependencies: [
         "Hearth", "HearthServer", "HearthAuthentication", "HearthRules", "HearthRPC", "HearthData", "HearthCache",
-        "HearthStore", "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
+        "HearthStore", "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle,
+        signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),

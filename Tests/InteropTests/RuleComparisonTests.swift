@@ -10,7 +10,9 @@ import Testing
 #endif
 
 /// The same rules and requests for Google's emulator and for this server, which have to allow and refuse the same ones.
-@Suite("Rules as the emulator applies them", Emulator(), .enabled(if: Emulator.isInstalled, Emulator.hint), .timeLimit(.minutes(5)))
+@Suite(
+  "Rules as the emulator applies them", Emulator(), .enabled(if: Emulator.isInstalled, Emulator.hint),
+  .timeLimit(.minutes(5)))
 struct RuleComparisonTests {
   private static let rules = """
     rules_version = '2';
@@ -125,7 +127,8 @@ struct RuleComparisonTests {
         parts.append(#""where": \#(filters[0])"#)
       } else if filters.count > 1 {
         let op = random.element(["AND", "OR"])
-        parts.append(#""where": {"compositeFilter": {"op": "\#(op)", "filters": [\#(filters.joined(separator: ", "))]}}"#)
+        parts.append(
+          #""where": {"compositeFilter": {"op": "\#(op)", "filters": [\#(filters.joined(separator: ", "))]}}"#)
       }
       if random.chance(60) { parts.append(#""limit": \#(1 + random.below(5))"#) }
       return "{\(parts.joined(separator: ", "))}"
@@ -137,7 +140,8 @@ struct RuleComparisonTests {
       case 0, 1: request = Request(verb: "GET", path: "/\(document())")
       case 2: request = Request(verb: "PATCH", path: "/\(document())", body: "{\(fields())}")
       case 3: request = Request(verb: "DELETE", path: "/\(document())")
-      case 4: request = Request(verb: "POST", path: "/notes?documentId=new\(random.below(1_000_000))", body: "{\(fields())}")
+      case 4:
+        request = Request(verb: "POST", path: "/notes?documentId=new\(random.below(1_000_000))", body: "{\(fields())}")
       case 5, 6: request = Request(verb: "POST", path: ":commit", body: commit())
       case 7:
         request = Request(
@@ -207,7 +211,8 @@ struct RuleComparisonTests {
       }
       counts[outcomes[0], default: 0] += 1
       guard outcomes[0] == outcomes[1] else {
-        Issue.record("\(number): \(request.description)\nemulator \(outcomes[0]): \(texts[0])\nserver \(outcomes[1]): \(texts[1])")
+        Issue.record(
+          "\(number): \(request.description)\nemulator \(outcomes[0]): \(texts[0])\nserver \(outcomes[1]): \(texts[1])")
         break
       }
     }

@@ -158,7 +158,8 @@ package final class TokenAuthenticator: CallAuthenticator {
 
   private static func caller(_ subject: String, _ token: Token, _ issuer: TokenIssuer) -> Caller {
     switch issuer.role {
-    case .user: .user(
+    case .user:
+      .user(
         Caller.User(issuer: issuer.name, id: subject, claims: token.claims, project: issuer.project))
     case .administrator: .owner
     case .app: .nobody

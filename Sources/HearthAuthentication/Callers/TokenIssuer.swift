@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthServer
 
-/// An issuer whose tokens are accepted, and what they must say.
+/// An issuer whose tokens are accepted, with the claims that they must have.
 package struct TokenIssuer: Sendable {
-  /// What a token of the issuer makes of its bearer.
+  /// The role of the bearer of a token.
   package enum Role: Sendable {
     case user
     /// A service account: no rules apply to it.
@@ -42,7 +42,8 @@ package struct TokenIssuer: Sendable {
   /// - Parameter number: The project's number, not its id.
   package static func appCheck(projectNumber number: String, keys: TokenKeys) -> TokenIssuer {
     TokenIssuer(
-      name: "https://firebaseappcheck.googleapis.com/\(number)", audiences: ["projects/\(number)"], keys: keys, role: .app)
+      name: "https://firebaseappcheck.googleapis.com/\(number)", audiences: ["projects/\(number)"], keys: keys,
+      role: .app)
   }
 
   /// Clocks may differ by so many seconds.

@@ -28,7 +28,8 @@ package struct TokenKeySet: Sendable {
       } else if let certificates = object as? [String: String] {
         found = try await Self.certificates(certificates, source)
       } else {
-        throw TokenKeyError("\(source) is neither a JSON Web Key set (\"keys\") nor an object of certificates by key id")
+        throw TokenKeyError(
+          "\(source) is neither a JSON Web Key set (\"keys\") nor an object of certificates by key id")
       }
     } else if let pem = String(bytes: text, encoding: .utf8), pem.contains("-----BEGIN") {
       found = [await TokenKey.pem(pem, id: nil)]

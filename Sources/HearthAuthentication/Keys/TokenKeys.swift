@@ -92,7 +92,8 @@ package final class TokenKeys: Sendable {
     }
     guard !known.keys.isEmpty else {
       guard let id = token.keyID else {
-        throw TokenError("its header names no key (kid), and its issuer has no key without an id for \(token.algorithm.rawValue)")
+        throw TokenError(
+          "its header names no key (kid), and its issuer has no key without an id for \(token.algorithm.rawValue)")
       }
       throw TokenError("its key \(id.prefix(100)) is not among those of its issuer for \(token.algorithm.rawValue)")
     }
@@ -145,7 +146,9 @@ package final class TokenKeys: Sendable {
       state.refresh.succeeded(at: now, maximumAge: state.release?.maximumAge ?? .seconds(1))
       return keys == nil ? nil : state.release?.number
     }
-    if let number, number > 1 { logger.info("the keys of tokens were read again", metadata: ["source": "\(source.name)"]) }
+    if let number, number > 1 {
+      logger.info("the keys of tokens were read again", metadata: ["source": "\(source.name)"])
+    }
   }
 
   private func failed(_ error: any Error) {

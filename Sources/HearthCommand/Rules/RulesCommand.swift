@@ -20,7 +20,9 @@ struct RulesCheckCommand: ParsableCommand {
       Example: hearth rules check firestore.rules
       """)
 
-  @Argument(help: ArgumentHelp("The files, such as firestore.rules.", valueName: "file"), completion: .file(extensions: ["rules"]))
+  @Argument(
+    help: ArgumentHelp("The files, such as firestore.rules.", valueName: "file"),
+    completion: .file(extensions: ["rules"]))
   var files: [String]
 
   func run() throws {

@@ -25,7 +25,8 @@ struct CallerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A database of these projects that they may use; (default) if none is named. Can be repeated.", valueName: "database"))
+      "A database of these projects that they may use; (default) if none is named. Can be repeated.",
+      valueName: "database"))
   var database: [String] = []
 
   @Option(
@@ -53,7 +54,8 @@ struct CallerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The keys of --firebase-project: a file, or an https address, in place of Google's.", valueName: "file or address"))
+      "The keys of --firebase-project: a file, or an https address, in place of Google's.", valueName: "file or address"
+    ))
   var firebaseKeys: String?
 
   @Option(
@@ -85,7 +87,8 @@ struct CallerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The keys of --app-check-project: a file, or an https address, in place of Google's.", valueName: "file or address"))
+      "The keys of --app-check-project: a file, or an https address, in place of Google's.",
+      valueName: "file or address"))
   var appCheckKeys: String?
 
   /// True if callers are told apart.
@@ -106,7 +109,8 @@ struct CallerOptions: ParsableArguments {
     }
     if !tellsCallersApart, !(project + database).isEmpty {
       throw ValidationError(
-        "--project and --database are for callers that are told apart: --firebase-project, --token-issuer or --admin-token-file.")
+        "--project and --database are for callers that are told apart: --firebase-project, --token-issuer or --admin-token-file."
+      )
     }
     if firebaseKeys != nil, firebaseProject == nil {
       throw ValidationError("--firebase-keys needs --firebase-project, whose keys they are.")
@@ -114,13 +118,16 @@ struct CallerOptions: ParsableArguments {
     if appCheckKeys != nil, appCheckProject == nil {
       throw ValidationError("--app-check-keys needs --app-check-project, whose keys they are.")
     }
-    if let appCheckProject, appCheckProject.isEmpty || !appCheckProject.allSatisfy(\.isASCII) || Int64(appCheckProject) == nil {
+    if let appCheckProject,
+      appCheckProject.isEmpty || !appCheckProject.allSatisfy(\.isASCII) || Int64(appCheckProject) == nil
+    {
       throw ValidationError(
         "--app-check-project is \(appCheckProject), but must be the number of the project, which is not its id.")
     }
     if appCheckProject != nil, !tellsCallersApart {
       throw ValidationError(
-        "--app-check-project needs callers that are told apart: --firebase-project, --token-issuer or --admin-token-file.")
+        "--app-check-project needs callers that are told apart: --firebase-project, --token-issuer or --admin-token-file."
+      )
     }
     guard tokenIssuer != nil else {
       guard tokenAudience.isEmpty, tokenKeys == nil, tokenSecretFile == nil else {

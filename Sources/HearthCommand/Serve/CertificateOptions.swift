@@ -21,7 +21,8 @@ struct CertificateOptions: ParsableArguments {
     completion: .file())
   var tlsClientAuthority: String?
 
-  @Flag(help: "Serve without TLS on an address that other machines reach, because a proxy in front has the certificate.")
+  @Flag(
+    help: "Serve without TLS on an address that other machines reach, because a proxy in front has the certificate.")
   var tlsAtProxy = false
 
   func validate() throws {
@@ -32,7 +33,8 @@ struct CertificateOptions: ParsableArguments {
       throw ValidationError("--tls-client-authority needs --tls-certificate and --tls-key.")
     }
     if tlsAtProxy, tlsCertificate != nil {
-      throw ValidationError("--tls-at-proxy says that a proxy has the certificate, and --tls-certificate gives one: use one of them.")
+      throw ValidationError(
+        "--tls-at-proxy says that a proxy has the certificate, and --tls-certificate gives one: use one of them.")
     }
   }
 

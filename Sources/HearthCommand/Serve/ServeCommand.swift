@@ -92,14 +92,14 @@ struct ServeCommand: AsyncParsableCommand {
       $0.callers = callers
       $0.rulesFile = self.callers.rules
       $0.certificate = certificate.files
-      $0.proxyHasCertificate = certificate.tlsAtProxy
-      $0.openToEveryone = access.openToEveryone
+      if access.openToEveryone { $0.permissions.insert(.openToEveryone) }
+      if certificate.tlsAtProxy { $0.permissions.insert(.withoutTLS) }
+      if access.allowShutdown { $0.permissions.insert(.shutdown) }
+      if access.allowClear { $0.permissions.insert(.clearing) }
       $0.indexFile = indexes.indexes
       $0.limits = serverLimits
       $0.databaseLimits = limits.databaseLimits(requiresIndexes: indexes.requireIndexes)
       $0.access = access.access
-      $0.allowsShutdown = access.allowShutdown
-      $0.allowsClear = access.allowClear
       $0.metrics = prometheus ?? MetricsSystem.factory
     }
     do {

@@ -19,7 +19,8 @@ final class TokenKeyAddress: TokenKeySource {
   init(_ text: String) throws(TokenKeyError) {
     name = "The keys at \(text)"
     guard let address = URL(string: text), let host = address.host, !host.isEmpty,
-      address.scheme == "https" || address.scheme == "http" && ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
+      address.scheme == "https"
+        || address.scheme == "http" && ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
     else {
       throw TokenKeyError("The address of keys is \"\(text)\", but must begin with https://")
     }
@@ -42,7 +43,7 @@ final class TokenKeyAddress: TokenKeySource {
       data, maximumAge: Self.maximumAge(cacheControl: response.value(forHTTPHeaderField: "cache-control")))
   }
 
-  /// How long the keys may be used without another look, by the header `Cache-Control`: within five minutes and a day; an hour if it says
+  /// The time for which keys may be used without another look, by the header `Cache-Control`: within five minutes and a day; an hour if it says
   /// nothing.
   static func maximumAge(cacheControl: String?) -> Duration {
     let directives = cacheControl?.lowercased().split(separator: ",") ?? []

@@ -41,7 +41,8 @@ package final class CallServer: Sendable {
   ///   - unserved: Is asked about paths that no service has.
   package init(
     services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits,
-    metrics: (any CallMetrics)? = nil, authenticator: any CallAuthenticator, unserved: @escaping Unserved = { _ in nil },
+    metrics: (any CallMetrics)? = nil, authenticator: any CallAuthenticator,
+    unserved: @escaping Unserved = { _ in nil },
     interceptor: (any CallInterceptor)?, logger: Logger
   ) {
     let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }

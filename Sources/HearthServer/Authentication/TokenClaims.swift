@@ -6,7 +6,8 @@ extension MapValue {
   ///
   /// - Returns: Nil for anything else than a JSON object.
   package init?(claims json: [UInt8]) {
-    guard json.nesting <= Self.largestNesting, let value = try? JSONDecoder().decode(ClaimValue.self, from: Data(json)), case .map(let map) = value.value
+    guard json.nesting <= Self.largestNesting, let value = try? JSONDecoder().decode(ClaimValue.self, from: Data(json)),
+      case .map(let map) = value.value
     else { return nil }
     self = map
   }

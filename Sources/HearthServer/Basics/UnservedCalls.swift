@@ -25,7 +25,8 @@ enum UnservedCalls {
 
   /// The reasons for the custom methods at the emulator's own paths.
   private static let emulatorMethods = [
-    "securityRules": reading, "ruleCoverage": coverage, "ruleCoverage.html": coverage, "export": exports, "import": exports,
+    "securityRules": reading, "ruleCoverage": coverage, "ruleCoverage.html": coverage, "export": exports,
+    "import": exports,
   ]
 
   /// The custom methods of google.firestore.admin.v1 on a database.

@@ -459,12 +459,10 @@ extension EmbeddedStorage {
   /// Returns true if a request would leave something in an empty database: a document, or the answer that its label gets again. A request
   /// that fails, is empty, or deletes what is not there must not create a file.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
-    var evaluation = CommitEvaluation(
-      database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp, writes: request.mutations.count,
-      maximumRewrittenBytes: maximumRewrittenBytes)
     do {
-      for mutation in request.mutations { try evaluation.apply(mutation) { .missing($0, version: lastVersion) } }
-      try check(evaluation, of: request) { .missing($0, version: lastVersion) }
+      let evaluation = try RequestEvaluation(
+        request, in: databaseID, at: lastVersion, maximumRewrittenBytes: maximumRewrittenBytes, metrics: nil
+      ).evaluate { .missing($0, version: lastVersion) }
       return !evaluation.transitions.isEmpty || (request.label != nil && !request.mutations.isEmpty)
     } catch {
       return false
@@ -541,7 +539,9 @@ extension EmbeddedStorage {
       return (attempt.succeeded(CommitOutcome(version: lastVersion, results: [])), nil)
     }
     let version = nextVersion()
-    let evaluation = try evaluate(request, at: version)
+    let evaluation = try RequestEvaluation(
+      request, in: databaseID, at: version, maximumRewrittenBytes: maximumRewrittenBytes, metrics: metrics
+    ).evaluate { try presentDocument($0) }
     let transitions = evaluation.transitions
     if let id = try locks.admit(transitions, by: attempt.owner, ticket: attempt.ticket?.id) {
       let ticket = attempt.ticket.flatMap { $0.id == id ? $0 : nil } ?? LockTicket(id, of: locks)
@@ -557,51 +557,6 @@ extension EmbeddedStorage {
     if let label = request.label { try responses.save(outcome, for: label) }
     noteCommit(at: version)
     return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
-  }
-
-  private func evaluate(_ request: CommitRequest, at version: SnapshotVersion) throws -> CommitEvaluation {
-    var evaluation = CommitEvaluation(
-      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count,
-      maximumRewrittenBytes: maximumRewrittenBytes, countsReads: request.commitGuard != nil)
-    for (index, mutation) in request.mutations.enumerated() {
-      do {
-        try evaluation.apply(mutation) { try presentDocument($0) }
-      } catch let error as StatusError {
-        // What an error says of a document is for those who may write it.
-        try checkUnconditionally(request, at: version)
-        if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
-        guard error.code == .invalidArgument, request.mutations.count > 1 else { throw error }
-        throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
-      }
-    }
-    try check(evaluation, of: request) { try presentDocument($0) }
-    return evaluation
-  }
-
-  /// Asks the guard of a request.
-  private func check(
-    _ evaluation: CommitEvaluation, of request: CommitRequest, stored: (DocumentKey) throws -> Document
-  ) throws {
-    try request.commitGuard?.check(
-      evaluation.guardedWrites, at: evaluation.requestTime, inTransaction: request.isInTransaction, stored: stored)
-  }
-
-  /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
-  private func checkUnconditionally(_ request: CommitRequest, at version: SnapshotVersion) throws {
-    guard request.commitGuard != nil else { return }
-    var evaluation = CommitEvaluation(
-      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count,
-      maximumRewrittenBytes: maximumRewrittenBytes, isForGuard: true, countsReads: true)
-    do {
-      for mutation in request.mutations {
-        var mutation = mutation
-        mutation.precondition = .none
-        try evaluation.apply(mutation) { try presentDocument($0) }
-      }
-    } catch is StatusError {
-      throw StatusError.insufficientPermissions
-    }
-    try check(evaluation, of: request) { try presentDocument($0) }
   }
 
   /// A stored document, or a missing one.

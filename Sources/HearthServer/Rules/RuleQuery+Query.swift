@@ -12,7 +12,9 @@ extension RuleQuery {
     self.init(
       parent: parent, collection: collection, hasAllDescendants: query.collectionGroup != nil,
       filter: filters.isEmpty ? nil : .and(filters),
-      orders: query.explicitOrders.map { Order(field: $0.path.canonicalString, isDescending: $0.direction == .descending) },
+      orders: query.explicitOrders.map {
+        Order(field: $0.path.canonicalString, isDescending: $0.direction == .descending)
+      },
       limit: query.limit.map { Int64($0) })
   }
 }

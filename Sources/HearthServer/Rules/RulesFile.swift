@@ -36,7 +36,7 @@ package final class RulesFile: Sendable {
   ///
   /// - Throws: `ServerError` that names the file, the lines and what is wrong in them.
   ///
-  /// - Returns: What the rules were warned of.
+  /// - Returns: The warnings about the rules.
   @discardableResult
   func read() throws(ServerError) -> [RuleIssue] {
     seen.withLock { $0 = stamp }
@@ -68,7 +68,7 @@ package final class RulesFile: Sendable {
     return text
   }
 
-  /// Logs what a server takes although it does not work.
+  /// Logs mistakes that do not prevent rules from being used.
   static func log(_ warnings: [RuleIssue], _ path: String, _ logger: Logger) {
     for issue in warnings {
       logger.warning("in the rules", metadata: ["file": .escaped(path), "warning": .escaped("\(issue)")])

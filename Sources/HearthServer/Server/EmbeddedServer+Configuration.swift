@@ -16,11 +16,23 @@ extension EmbeddedServer {
     package var metrics = Duration.seconds(10)
   }
 
-  /// Who may call a server, and do what.
+  /// Something that a server does not do unless it is asked to.
+  package enum Permission: Sendable {
+    /// Serve on an address that other machines reach without telling callers apart. Every caller may then read and write everything.
+    case openToEveryone
+    /// Serve without TLS on an address that other machines reach, because a proxy in front of the server has the certificate.
+    case withoutTLS
+    /// `POST /shutdown` ends the server, in development only: nobody asks who calls.
+    case shutdown
+    /// `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
+    case clearing
+  }
+
+  /// The callers of a server, and the rules for them.
   package enum Callers: Sendable {
-    /// Everybody, under the name that the call gives. Where there are no rules, everybody may do everything.
+    /// All callers, under the names that they give. Where there are no rules, everybody may do everything.
     case development(AccessRules = AccessRules(isDevelopment: true))
-    /// Those that the authenticator identifies as a ``Caller``. Where there are no rules, only the owner may do anything.
+    /// The callers that the authenticator identifies as a ``Caller``. Where there are no rules, only the owner may do anything.
     case locked(any CallAuthenticator, AccessRules = AccessRules())
 
     var authenticator: any CallAuthenticator {
@@ -46,14 +58,11 @@ extension EmbeddedServer {
     package var host = "127.0.0.1"
     /// 0...65535; 0 lets the system choose, see ``EmbeddedServer/port``.
     package var port = 0
-    /// Serve on an address that other machines reach without telling callers apart. Every caller may then read and write everything.
-    package var openToEveryone = false
     /// The path of a file with security rules for all projects. It is read again when it changes.
     package var rulesFile: String?
     /// The files of the server's certificate; nil for connections without TLS.
     package var certificate: ServerCertificate.Files?
-    /// Serve without TLS on an address that other machines reach, because a proxy in front of the server has the certificate.
-    package var proxyHasCertificate = false
+    package var permissions: Set<Permission> = []
     /// The place of the databases.
     package var storage: StorageLocation
     /// Commit times come from here.
@@ -66,16 +75,12 @@ extension EmbeddedServer {
     package var databaseLimits = DatabaseLimits()
     /// The web pages that may use the server, and the names by which it is called.
     package var access = WebAccess()
-    /// `POST /shutdown` ends the server, in development only: nobody asks who calls.
-    package var allowsShutdown = false
-    /// `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
-    package var allowsClear = false
     /// Sees every call that may be made.
     package var interceptor: (any CallInterceptor)?
     /// Gets what ``ServerMetric`` lists.
     package var metrics: any MetricsFactory = MetricsSystem.factory
     package var intervals = Intervals()
-    /// Who may call, and do what.
+    /// The callers, and the rules for them.
     package var callers = Callers.development()
     /// Adds handlers in front of those of each connection, such as TLS.
     var prepare: CallListener.Preparation?
@@ -101,7 +106,7 @@ extension EmbeddedServer {
       guard reach == .otherMachines else { return false }
       switch callers {
       case .development:
-        guard openToEveryone else {
+        guard permissions.contains(.openToEveryone) else {
           throw ServerError(
             .address,
             "\(host) can be reached from other machines, and this server does not tell callers apart: every caller "
@@ -111,7 +116,7 @@ extension EmbeddedServer {
         }
         return true
       case .locked:
-        guard certificate != nil || proxyHasCertificate else {
+        guard certificate != nil || permissions.contains(.withoutTLS) else {
           throw ServerError(
             .address,
             "\(host) can be reached from other machines, and tokens would travel unencrypted: give the server a "

@@ -108,14 +108,16 @@ package final class EmbeddedServer: Sendable {
     let endRequest = ShutdownSignal()
     let calls = CallServer(
       services: Self.services(service, stopping), web: web(of: service, endRequest, configuration), limits: limits,
-      metrics: metrics, authenticator: configuration.callers.authenticator, unserved: { UnservedCalls.reason(call: $0) },
+      metrics: metrics, authenticator: configuration.callers.authenticator,
+      unserved: { UnservedCalls.reason(call: $0) },
       interceptor: configuration.interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
       let refusals = DescriptorLimit.refusals(beyond: limits.connections)
       listening = try await CallListener(
-        server: calls, connections: connections, refusals: refusals, prepare: certificate?.prepare ?? configuration.prepare
+        server: calls, connections: connections, refusals: refusals,
+        prepare: certificate?.prepare ?? configuration.prepare
       ).listen(host: configuration.numericHost, port: configuration.port)
     } catch {
       await databases.close()
@@ -169,12 +171,16 @@ package final class EmbeddedServer: Sendable {
     var access = configuration.access
     access.listeningHost = configuration.host
     let shutDown: @Sendable () -> Void = { endRequest.trigger() }
-    let mayClear = if case .memory = configuration.storage { true } else { configuration.allowsClear }
+    let mayClear =
+      if case .memory = configuration.storage { true } else { configuration.permissions.contains(.clearing) }
+    let isDevelopment = configuration.callers.isDevelopment
+    let mayShutDown = isDevelopment && configuration.permissions.contains(.shutdown)
     return RESTService(
       access: access, service: FirestoreService.name, methods: service.methods,
       paths: FirestorePaths(
         clear: mayClear ? service.clear : nil,
-        setRules: configuration.callers.isDevelopment ? RulesRequest(configuration.callers.rules).method : nil, shutDown: configuration.allowsShutdown && configuration.callers.isDevelopment ? shutDown : nil))
+        setRules: isDevelopment ? RulesRequest(configuration.callers.rules).method : nil,
+        shutDown: mayShutDown ? shutDown : nil))
   }
 
   private static func periodicTasks(

@@ -44,7 +44,8 @@ struct FirestorePaths: RESTPaths {
         return .answer(
           .error(
             CallStatus(
-              .permissionDenied, "Rules may be replaced this way in development only; here they are in the file of --rules."
+              .permissionDenied,
+              "Rules may be replaced this way in development only; here they are in the file of --rules."
             ), headers))
       }
       let name = path.dropFirst(Self.emulatorPath.count).dropLast(Self.rulesMethod.count)

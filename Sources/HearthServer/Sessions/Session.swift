@@ -219,7 +219,7 @@ extension Session {
     var request = request
     let rules = try check(.write(request.mutations))
     request.commitGuard = rules
-    request.label = request.label?.bound(to: caller)
+    request.label = request.label?.bound(to: caller.boundTo)
     var outcome = try await storage.commit(request)
     guard let rules, let document = outcome.document else { return outcome }
     // Who may write a document may not be allowed to read it.
@@ -274,8 +274,8 @@ extension Session {
 
   /// Decides whether the caller may watch something.
   ///
-  /// - Parameter version: That of what the caller is about to get.
-  /// - Returns: What the decision depends on; nil if it stands whatever happens.
+  /// - Parameter version: The version of the documents that the caller is about to get.
+  /// - Returns: The documents and the rules on which the decision depends; nil if it stands whatever happens.
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
   func grant(_ source: WatchSource, at version: SnapshotVersion) async throws(StatusError) -> WatchGrant? {
     let release = accessGuard.release
@@ -291,7 +291,8 @@ extension Session {
         // All of them are decided again with each change of one.
         guard named.count <= Self.grantedDocuments else {
           throw StatusError.invalid(
-            "a target of documents may name \(Self.grantedDocuments) of them under security rules; this one names \(named.count)")
+            "a target of documents may name \(Self.grantedDocuments) of them under security rules; this one names \(named.count)"
+          )
         }
         keys = named
         lookedUp = try await get(named, by: rules, at: version)

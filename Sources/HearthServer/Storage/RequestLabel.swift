@@ -30,16 +30,18 @@ struct RequestLabel: Hashable, Sendable {
   }
 
   /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client.
-  func bound(to caller: Caller) -> RequestLabel {
-    if case .owner = caller { return self }
+  ///
+  /// - Parameter caller: The same text for all calls of a caller; empty for the owner, whose labels stay as they are.
+  func bound(to caller: String) -> RequestLabel {
+    guard !caller.isEmpty else { return self }
     var hash = SHA256()
     hash.update(data: digest)
-    hash.update(data: Array(caller.boundTo.utf8))
+    hash.update(data: Array(caller.utf8))
     var bound = self
     bound.digest = Array(hash.finalize())
     var share = SHA256()
     withUnsafeBytes(of: client.littleEndian) { share.update(bufferPointer: $0) }
-    share.update(data: Array(caller.boundTo.utf8))
+    share.update(data: Array(caller.utf8))
     bound.client = share.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     return bound
   }

@@ -95,12 +95,12 @@ struct TokenAuthenticatorTests {
   /// Claims that differ from good ones in one thing, and a word of the error.
   private static var badClaims: [(change: [String: Any?], word: String)] {
     [
-    (["iss": "https://securetoken.google.com/other"], "issuer"), (["iss": nil], "iss"), (["iss": 1], "iss"),
-    (["aud": "other"], "aud"), (["aud": nil], "aud"), (["aud": ["other", "another"]], "aud"), (["aud": [1]], "aud"),
-    (["exp": now - 61], "expired"), (["exp": nil], "exp"), (["exp": "tomorrow"], "exp"),
-    (["iat": now + 61], "iat"), (["nbf": now + 61], "nbf"), (["auth_time": now + 61], "auth_time"),
-    (["iat": "x"], "iat"), (["sub": ""], "sub"), (["sub": nil], "sub"), (["sub": 1], "sub"),
-    (["sub": String(repeating: "x", count: 256)], "sub"),
+      (["iss": "https://securetoken.google.com/other"], "issuer"), (["iss": nil], "iss"), (["iss": 1], "iss"),
+      (["aud": "other"], "aud"), (["aud": nil], "aud"), (["aud": ["other", "another"]], "aud"), (["aud": [1]], "aud"),
+      (["exp": now - 61], "expired"), (["exp": nil], "exp"), (["exp": "tomorrow"], "exp"),
+      (["iat": now + 61], "iat"), (["nbf": now + 61], "nbf"), (["auth_time": now + 61], "auth_time"),
+      (["iat": "x"], "iat"), (["sub": ""], "sub"), (["sub": nil], "sub"), (["sub": 1], "sub"),
+      (["sub": String(repeating: "x", count: 256)], "sub"),
     ]
   }
 
@@ -242,7 +242,9 @@ struct TokenAuthenticatorTests {
       let call = bearer(try token([:]))
       #expect(isOwner(try await authenticator.identify(call)))
       #expect(isOwner(try authenticator.known(call)))
-      for change in [["aud": "https://pubsub.googleapis.com/"], ["iss": Self.firebase], ["exp": Self.now - 100]] as [[String: Any]] {
+      for change in [["aud": "https://pubsub.googleapis.com/"], ["iss": Self.firebase], ["exp": Self.now - 100]]
+        as [[String: Any]]
+      {
         #expect(try await refusal(bearer(try token(change)), by: authenticator).code == .unauthenticated)
       }
     }

@@ -99,7 +99,11 @@ struct TokenKeysTests {
       let keys = TokenKeys(TokenKeyFile(path: path), clock: clock.clock, logger: quietLogger)
       try await keys.load()
       for text in ["nonsense", nil] {
-        if let text { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) } else { try FileManager.default.removeItem(atPath: path) }
+        if let text {
+          try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } else {
+          try FileManager.default.removeItem(atPath: path)
+        }
         clock.move(by: 2)
         #expect(try await keys.candidates(for: try await token(first)).keys.count == 1)
       }

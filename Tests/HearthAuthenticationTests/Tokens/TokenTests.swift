@@ -16,7 +16,8 @@ struct TokenTests {
 
   @Test("a token is read with all kinds of claims")
   func read() throws {
-    let payload = #"{"sub":"a","n":1,"big":9223372036854775807,"d":1.5,"t":true,"z":null,"l":[1,"x"],"m":{"k":{"i":2}}}"#
+    let payload =
+      #"{"sub":"a","n":1,"big":9223372036854775807,"d":1.5,"t":true,"z":null,"l":[1,"x"],"m":{"k":{"i":2}}}"#
     let token = try Token(Self.token(#"{"alg":"RS256","kid":"k"}"#, payload))
     #expect(token.algorithm == .rs256 && token.keyID == "k")
     #expect(

@@ -33,7 +33,7 @@ final class ServerCertificateTests {
     try write(key, to: "key")
   }
 
-  /// What a client sees of a server that echoes.
+  /// The view of a client on a server that echoes.
   private struct Meeting {
     /// The server's first certificate, encoded; nil if there was no connection.
     var certificate: [UInt8]?

@@ -162,7 +162,7 @@ struct LockedServerTests {
       versions.append(first)
     }
     #expect(Set(versions).count == versions.count)
-    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0).client }).count == 3)
+    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0.boundTo).client }).count == 3)
   }
 
   @Test("a page token is its caller's", arguments: strangers.indices)

@@ -140,7 +140,8 @@ struct UnreachableDatabasesTests {
     let calls = Self.calls
     #expect(Set(calls.map(\.method)) == Set(service.methods.map(\.name)))
     let server = CallServer(
-      services: [FirestoreService.name: service.methods], limits: ServerLimits(), authenticator: DevelopmentAuthenticator(),
+      services: [FirestoreService.name: service.methods], limits: ServerLimits(),
+      authenticator: DevelopmentAuthenticator(),
       interceptor: nil,
       logger: ServerFixture.quietLogger)
     let listening = try await CallListener(

@@ -169,7 +169,8 @@ struct DatabaseMetricsTests {
       }
     }
     let calls = CallServer(
-      services: [:], limits: ServerLimits(), metrics: metrics, authenticator: DevelopmentAuthenticator(), interceptor: nil,
+      services: [:], limits: ServerLimits(), metrics: metrics, authenticator: DevelopmentAuthenticator(),
+      interceptor: nil,
       logger: ServerFixture.quietLogger)
     ServerSampler(metrics: metrics, calls: calls, connections: OpenConnections(), databases: backend).sample()
     #expect(try used(.databases) == 2)

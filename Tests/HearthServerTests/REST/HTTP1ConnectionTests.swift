@@ -195,7 +195,7 @@ struct HTTP1ConnectionTests {
   @Test("POST /shutdown ends a server that was told so")
   func shutdown() async throws {
     let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
-      $0.allowsShutdown = true
+      $0.permissions = [.shutdown]
     }
     try await Client.withConnection(to: server) { client in
       #expect(try await client.request("POST", "/shutdown", "").status == 200)

@@ -193,7 +193,7 @@ struct RESTCallTests {
   func clearingDisk(isAllowed: Bool) async throws {
     try await withTemporaryFolder { folder in
       let server = try await EmbeddedServer.start(storage: .folder(folder), logger: ServerFixture.quietLogger) {
-        $0.allowsClear = isAllowed
+        if isAllowed { $0.permissions = [.clearing] }
       }
       let result: Result<Void, any Error>
       do {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HearthServer
 
-/// What callers may do in a database with security rules.
+/// The access of callers to a database with security rules.
 @Suite("Access by rules", .timeLimit(.minutes(1)))
 struct RulesAccessTests {
   /// Rules for the documents of a database; lines of `match`.
@@ -69,7 +69,9 @@ struct RulesAccessTests {
   @Test("without a rule for it, or without rules, nobody but the owner may do anything")
   func defaultDeny() async throws {
     try await fixture.set("notes/a")
-    await expectDenied { _ = try await read(try session(.named("a"), "match /other/{id} { allow read: if true; }"), "notes/a") }
+    await expectDenied {
+      _ = try await read(try session(.named("a"), "match /other/{id} { allow read: if true; }"), "notes/a")
+    }
     let none = Session(fixture.database, of: .named("a"), accessGuard: AccessRules(), seal: seal)
     await expectDenied { _ = try await read(none, "notes/a") }
     await expectDenied { _ = try await none.beginTransaction(.optimistic) }
@@ -228,7 +230,8 @@ struct RulesAccessTests {
 
   @Test("an error tells nothing of the size or the fields of a document to those who may not write it")
   func sizes() async throws {
-    try await fixture.set("c/a", ["text": .string(String(repeating: "x", count: 600_000)), "list": .array([.string("carol")])])
+    try await fixture.set(
+      "c/a", ["text": .string(String(repeating: "x", count: 600_000)), "list": .array([.string("carol")])])
     let bob = try session(.named("bob"), "match /d/{id} { allow write: if true; }")
     let padding = Value.string(String(repeating: "y", count: 600_000))
     for path in ["c/a", "c/none"] {
@@ -251,7 +254,8 @@ struct RulesAccessTests {
   @Test("who may write a document and not read it gets its name and its time")
   func writtenDocument() async throws {
     try await fixture.set("polls/a", ["votes": .integer(1), "secret": .string("x")])
-    let change = Mutation.patch(key("polls/a"), MapValue(["votes": .integer(2)]), mask: FieldMask([try FieldPath(["votes"])]))
+    let change = Mutation.patch(
+      key("polls/a"), MapValue(["votes": .integer(2)]), mask: FieldMask([try FieldPath(["votes"])]))
     let request = CommitRequest(mutations: [change], returnsDocument: true)
     let writer = try session(.named("a"), "match /polls/{id} { allow update: if true; }")
     let outcome = try await writer.commit(request)
@@ -347,7 +351,9 @@ struct RulesAccessTests {
 
     func take(_ messages: [ListenMessage]) throws {
       for response in try messages.flatMap({ try $0.decoded }) {
-        guard case .documentChange(let change) = response, let document = change.document, document.isFound else { continue }
+        guard case .documentChange(let change) = response, let document = change.document, document.isFound else {
+          continue
+        }
         let fields = try document.fields.decoded()
         documents.withLock { $0.append((document.key, fields)) }
       }
@@ -460,6 +466,8 @@ struct RulesAccessTests {
     let bob = Session(fixture.database, of: .named("bob"), accessGuard: access, seal: seal)
     let error = await #expect(throws: StatusError.self) { _ = try await read(bob, "notes/a") }
     #expect(error?.code == .permissionDenied)
-    #expect(error?.message.contains("notes/a") == true && error?.message.contains("line 4") == true, "\(error?.message ?? "")")
+    #expect(
+      error?.message.contains("notes/a") == true && error?.message.contains("line 4") == true, "\(error?.message ?? "")"
+    )
   }
 }

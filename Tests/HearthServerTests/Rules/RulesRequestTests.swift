@@ -62,7 +62,8 @@ struct RulesRequestTests {
     try await RESTCallTests.withClient { client, _ in
       #expect(try await client.request("PUT", Self.path, try Self.body(Self.rules("false"))).status == 200)
       let bodies = [
-        (try Self.body(Self.rules("true &&")), "3"), (try Self.body(""), "rules"), ("{}", "rules.files"), ("nonsense", "JSON"),
+        (try Self.body(Self.rules("true &&")), "3"), (try Self.body(""), "rules"), ("{}", "rules.files"),
+        ("nonsense", "JSON"),
         (try Self.body(Self.rules("true"), files: 2), "one file"),
       ]
       for (body, word) in bodies {

@@ -42,13 +42,14 @@ struct ClosedByDefaultTests {
   func openToEveryone() async throws {
     let log = LogRecorder()
     let server = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: log.logger) {
-      $0.openToEveryone = true
+      $0.permissions = [.openToEveryone]
     }
     await server.shutdown()
     #expect(log.lines.contains { $0.hasPrefix("warning ") && $0.contains("read, write and delete everything") })
   }
 
-  @Test("a server that tells callers apart demands a certificate, or a proxy that has one, where other machines reach it")
+  @Test(
+    "a server that tells callers apart demands a certificate, or a proxy that has one, where other machines reach it")
   func lockedAddress() async throws {
     let error = await #expect(throws: ServerError.self) {
       _ = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: ServerFixture.quietLogger) {
@@ -59,7 +60,7 @@ struct ClosedByDefaultTests {
     let log = LogRecorder()
     let server = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: log.logger) {
       $0.callers = .locked(NamedCallers())
-      $0.proxyHasCertificate = true
+      $0.permissions = [.withoutTLS]
     }
     await server.shutdown()
     #expect(!log.lines.contains { $0.hasPrefix("warning ") })

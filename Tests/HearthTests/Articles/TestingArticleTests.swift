@@ -45,7 +45,9 @@ struct NotesTests {
       }
       #expect((error as? NSError)?.code == FirestoreErrorCode.permissionDenied.rawValue)
       // Rules with errors say where, and leave the former ones in force.
-      let mistake = #expect(throws: (any Error).self) { try server.setSecurityRules("service cloud.firestore {\n  match") }
+      let mistake = #expect(throws: (any Error).self) {
+        try server.setSecurityRules("service cloud.firestore {\n  match")
+      }
       #expect(mistake.map { "\($0)" }?.contains("2") == true)
       #expect(try await db.document("notes/a").getDocument(source: .server).exists)
       try await db.terminate()

@@ -59,7 +59,8 @@ final class ServeAccessTests {
     #expect(text.contains("administrators only") && text.contains("https://127.0.0.1:\(port)"), "\(text)")
     #expect(lines.allSatisfy { $0.count <= 80 }, "\(text)")
     let place = [
-      "--host", "localhost:\(port)", "--tls", "--ca-file", try file("authority.pem", TestAuthority.root), "--project", "p",
+      "--host", "localhost:\(port)", "--tls", "--ca-file", try file("authority.pem", TestAuthority.root), "--project",
+      "p",
     ]
     let set = ["data", "set", "a/b", "--json", "{}"] + place
     let allowed = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret])
@@ -82,7 +83,9 @@ final class ServeAccessTests {
     let mistaken = try await hearth(["rules", "check", good, bad])
     #expect(mistaken.status == 1 && mistaken.text.contains("\(bad):3:"), "\(mistaken.text)")
     let doubtful = try await hearth(["rules", "check", warned])
-    #expect(doubtful.status == 0 && doubtful.text.contains("warning") && doubtful.text.contains("nothing"), "\(doubtful.text)")
+    #expect(
+      doubtful.status == 0 && doubtful.text.contains("warning") && doubtful.text.contains("nothing"), "\(doubtful.text)"
+    )
     let missing = try await hearth(["rules", "check", "\(folder)/none"])
     #expect(missing.status == 1 && missing.text.contains("none"), "\(missing.text)")
   }
@@ -116,7 +119,8 @@ final class ServeAccessTests {
   @Test(
     "a start with options that do not go together, or files that cannot be used, says why",
     arguments: [
-      (["--tls-certificate", "x"], "--tls-key"), (["--tls-at-proxy", "--tls-certificate", "x", "--tls-key", "y"], "--tls-at-proxy"),
+      (["--tls-certificate", "x"], "--tls-key"),
+      (["--tls-at-proxy", "--tls-certificate", "x", "--tls-key", "y"], "--tls-at-proxy"),
       (["--admin-token-file", "/nowhere"], "/nowhere"), (["--service-account", "/nowhere"], "/nowhere"),
       (["--rules", "/nowhere"], "/nowhere"), (["--token-issuer", "x"], "--token-audience"),
       (["--token-issuer", "x", "--token-audience", "y"], "--token-keys"), (["--token-keys", "x"], "--token-issuer"),

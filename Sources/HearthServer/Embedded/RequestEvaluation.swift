@@ -1,0 +1,66 @@
+internal import HearthModel
+internal import HearthRPC
+
+/// Evaluates a request, and asks its guard before anything of the documents is told: not even the error of a request says how a document is
+/// that its caller may not write.
+struct RequestEvaluation {
+  private let request: CommitRequest
+  private let databaseID: DatabaseID
+  private let version: SnapshotVersion
+  private let maximumRewrittenBytes: Int
+  private let metrics: ServerMetrics?
+
+  init(
+    _ request: CommitRequest, in databaseID: DatabaseID, at version: SnapshotVersion, maximumRewrittenBytes: Int,
+    metrics: ServerMetrics?
+  ) {
+    (self.request, self.databaseID, self.version) = (request, databaseID, version)
+    self.maximumRewrittenBytes = maximumRewrittenBytes
+    self.metrics = metrics
+  }
+
+  /// - Parameter stored: Reads a document as it is before the request.
+  /// - Throws: As ``CommitEvaluation/apply(_:stored:)``, with the index of the write; PERMISSION_DENIED.
+  func evaluate(stored: (DocumentKey) throws -> Document) throws -> CommitEvaluation {
+    var evaluation = begin(isForGuard: false)
+    for (index, mutation) in request.mutations.enumerated() {
+      do {
+        try evaluation.apply(mutation, stored: stored)
+      } catch let error as StatusError {
+        try askWithoutConditions(stored)
+        if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
+        guard error.code == .invalidArgument, request.mutations.count > 1 else { throw error }
+        throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
+      }
+    }
+    try ask(evaluation, stored)
+    return evaluation
+  }
+
+  private func begin(isForGuard: Bool) -> CommitEvaluation {
+    CommitEvaluation(
+      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count,
+      maximumRewrittenBytes: maximumRewrittenBytes, isForGuard: isForGuard, countsReads: request.commitGuard != nil)
+  }
+
+  private func ask(_ evaluation: CommitEvaluation, _ stored: (DocumentKey) throws -> Document) throws {
+    try request.commitGuard?.check(
+      evaluation.guardedWrites, at: evaluation.requestTime, inTransaction: request.isInTransaction, stored: stored)
+  }
+
+  /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
+  private func askWithoutConditions(_ stored: (DocumentKey) throws -> Document) throws {
+    guard request.commitGuard != nil else { return }
+    var evaluation = begin(isForGuard: true)
+    do {
+      for mutation in request.mutations {
+        var mutation = mutation
+        mutation.precondition = .none
+        try evaluation.apply(mutation, stored: stored)
+      }
+    } catch is StatusError {
+      throw StatusError.insufficientPermissions
+    }
+    try ask(evaluation, stored)
+  }
+}
