@@ -18,6 +18,12 @@ enum ServerExamples {
     await server.stop()
   }
 
+  static func token(settings: FirestoreSettings) {
+    settings.credentials = IDTokenCredentials(userID: "alice") { _ in
+      IDToken(try TestServer.token(userID: "alice"), userID: "alice")
+    }
+  }
+
   static func embeddedServer(logger: Logger) async throws {
     let server = try await EmbeddedServer.start(host: "127.0.0.1", port: 0, storage: .memory, logger: logger)
     print("listening on port \(server.port)")

@@ -23,9 +23,10 @@ struct ServeCommand: AsyncParsableCommand {
       Web pages may use the server over REST if they come from this machine (http://localhost:PORT and the like) or from an \
       origin that --allow-origin names.
 
-      Without options that say who may call, every caller may read, write and delete everything, so the server listens on \
-      addresses that other machines reach only with --open-to-everyone. With --admin-token-file and the like, administrators \
-      may do everything and others what --rules allow; on such an address the server then demands TLS.
+      Without options that say who may call, every caller may read, write and delete everything. So by default only programs on \
+      this machine can reach it. With --host and --open-to-everyone, other machines can reach it, too. With --admin-token-file and \
+      the like, administrators may do everything and others what --rules allow; where other machines can reach it, the server then \
+      demands TLS.
       """)
 
   @OptionGroup(title: "Address and data") var place: PlaceOptions

@@ -73,7 +73,7 @@ struct CommitEvaluation {
         message: "Document \"\(database.name(of: mutation.key))\": current_document.update_time \(required) "
           + "cannot be in the future.")
     }
-    if mutation.rewritesDocument { try countRewritten(current) }
+    if mutation.rewritesDocument, !countsReads { try countRewritten(current) }
     var outcome: (document: Document, transformResults: [Value])
     do {
       outcome = try mutation.applied(

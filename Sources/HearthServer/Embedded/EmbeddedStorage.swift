@@ -457,8 +457,11 @@ extension EmbeddedStorage {
   }
 
   /// Returns true if a request would leave something in an empty database: a document, or the answer that its label gets again. A request
-  /// that fails, is empty, or deletes what is not there must not create a file.
+  /// that fails, is empty, or deletes what is not there must not create a file. One that rules deny may.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
+    // Rules may allow at the time of the commit what they deny now: then it must find its place on disk.
+    var request = request
+    request.commitGuard = nil
     do {
       let evaluation = try RequestEvaluation(
         request, in: databaseID, at: lastVersion, maximumRewrittenBytes: maximumRewrittenBytes, metrics: nil

@@ -27,7 +27,7 @@ struct RequestEvaluation {
       do {
         try evaluation.apply(mutation, stored: stored)
       } catch let error as StatusError {
-        try askWithoutConditions(stored)
+        try askWithoutConditions(about: mutation.key, stored)
         if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
         guard error.code == .invalidArgument, request.mutations.count > 1 else { throw error }
         throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
@@ -49,8 +49,24 @@ struct RequestEvaluation {
   }
 
   /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
-  private func askWithoutConditions(_ stored: (DocumentKey) throws -> Document) throws {
-    guard request.commitGuard != nil else { return }
+  ///
+  /// - Parameter key: The document that the error is about. Who may read it may also learn the error: a transaction that has lost against another
+  ///   one must hear of that.
+  /// - Throws: PERMISSION_DENIED for a caller who must not learn the error.
+  private func askWithoutConditions(about key: DocumentKey, _ stored: (DocumentKey) throws -> Document) throws {
+    guard let commitGuard = request.commitGuard else { return }
+    do {
+      try askForAll(stored)
+    } catch let denial as StatusError where denial.code == .permissionDenied {
+      let document = try stored(key)
+      let reading = GuardedWrite(
+        transition: DocumentTransition(before: document, after: document), isOnlyVerified: true)
+      try commitGuard.check(
+        [reading], at: version.timestamp, inTransaction: request.isInTransaction, stored: stored)
+    }
+  }
+
+  private func askForAll(_ stored: (DocumentKey) throws -> Document) throws {
     var evaluation = begin(isForGuard: true)
     do {
       for mutation in request.mutations {
@@ -58,8 +74,10 @@ struct RequestEvaluation {
         mutation.precondition = .none
         try evaluation.apply(mutation, stored: stored)
       }
-    } catch is StatusError {
-      throw StatusError.insufficientPermissions
+    } catch let error as StatusError {
+      // Clients keep a write that meets damage.
+      guard error.code == .internal else { throw StatusError.insufficientPermissions }
+      throw StatusError(code: .internal, message: "The request cannot be evaluated.")
     }
     try ask(evaluation, stored)
   }

@@ -221,14 +221,12 @@ extension Session {
     request.commitGuard = rules
     request.label = request.label?.bound(to: caller.boundTo)
     var outcome = try await storage.commit(request)
-    guard let rules, let document = outcome.document else { return outcome }
+    guard rules != nil else { return outcome }
     // Who may write a document may not be allowed to read it.
-    do {
-      try await rules.get([document], reading(at: outcome.version))
-    } catch {
+    if let document = outcome.document, await !mayGet(document, at: outcome.version) {
       outcome.document = .found(document.key, version: document.version, fields: EncodedFields([:]))
     }
-    return outcome
+    return await hidingResults(outcome, of: request.mutations)
   }
 
   /// Commits the writes of a request, which may end a transaction.
@@ -238,8 +236,8 @@ extension Session {
     _ mutations: [Mutation], endingTransaction transaction: [UInt8]
   ) async throws(StatusError) -> CommitOutcome {
     var request = CommitRequest(mutations: mutations)
+    guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
-    guard !transaction.isEmpty else { return try await storage.commit(request) }
     request.isInTransaction = true
     let ending = request
     let transaction = try openedTransaction(transaction)
@@ -248,6 +246,21 @@ extension Session {
       () async throws(StatusError) -> CommitOutcome in
       try await database.transactions.commit(ending, ending: transaction)
     }
+  }
+
+  /// Leaves out the results of transforms of numbers in documents that the caller may write and not read: they tell what was there before.
+  private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
+    var outcome = outcome
+    for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
+      guard mutation.transforms.contains(where: \.operation.tellsFormerValue) else { continue }
+      let document = try? await storage.documents(for: [mutation.key], at: outcome.version).documents.first
+      if let document, await mayGet(document, at: outcome.version) { continue }
+      for (place, transform) in mutation.transforms.enumerated() where transform.operation.tellsFormerValue {
+        guard outcome.results[index].transformResults.indices.contains(place) else { continue }
+        outcome.results[index].transformResults[place] = .null
+      }
+    }
+    return outcome
   }
 
   /// As ``ServerStorage/clear(_:)``, and aborts all open transactions of the database.
@@ -307,6 +320,20 @@ extension Session {
   /// The documents that a target may name under rules. Clients name one.
   private static let grantedDocuments = 100
 
+  /// Returns true if the caller may get a document.
+  ///
+  /// - Parameters:
+  ///   - document: As it is at the version.
+  ///   - version: The version at which rules look up others.
+  func mayGet(_ document: Document, at version: SnapshotVersion) async -> Bool {
+    do {
+      try await check(.get([document.key]))?.get([document], reading(at: version))
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// The release of the rules by which a grant is decided now.
   var ruleRelease: Int { accessGuard.release }
 
@@ -350,5 +377,15 @@ extension Session {
   ) async throws(StatusError) -> Int? {
     try checkGranted(.query(query))
     return try await storage.changeCount(of: query, after: start, through: end, upTo: limit)
+  }
+}
+
+extension TransformOperation {
+  /// True if the result depends on the value before.
+  fileprivate var tellsFormerValue: Bool {
+    switch self {
+    case .increment, .maximum, .minimum: true
+    case .serverTimestamp, .arrayUnion, .arrayRemove: false
+    }
   }
 }

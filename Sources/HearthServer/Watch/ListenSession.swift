@@ -211,6 +211,16 @@ struct ListenSession {
     return ids
   }
 
+  /// The documents that have left a target and that the caller may not get as they are now.
+  private func hiddenDocuments(in changes: [WatchChange]) async -> Set<DocumentKey> {
+    var hidden: Set<DocumentKey> = []
+    for change in changes where !change.isIn && change.document.document.isFound {
+      let document = change.document.document
+      if await !database.mayGet(document, at: version) { hidden.insert(document.key) }
+    }
+    return hidden
+  }
+
   /// The stream hears of a target no more.
   private func leave(_ target: WatchedTarget) {
     feed.leave(target.query, by: subscriber)
@@ -342,7 +352,7 @@ struct ListenSession {
     try await authorizeAgain(affected(by: taken))
     var logged = taken.dropped.flatMap { targets.ids(of: $0) }
     guard !taken.changes.isEmpty || !logged.isEmpty else { return }
-    let (changes, changed) = takeChanges(&taken)
+    let (changes, changed) = await takeChanges(&taken)
     var isNews = !changes.isEmpty
     // First what memory has: it may say older things of a document than the log does.
     if try await !changes.send(to: output, in: database.id) { logged += changed }
@@ -366,15 +376,15 @@ struct ListenSession {
   /// Moves changes that are in memory out of what was taken.
   ///
   /// - Returns: The targets too that they are of.
-  private func takeChanges(_ taken: inout SharedQueries.Taken) -> (HeldChanges, [TargetID]) {
+  private func takeChanges(_ taken: inout SharedQueries.Taken) async -> (HeldChanges, [TargetID]) {
     let changed = taken.changes.flatMap { entry in
       targets.ids(of: entry.query).map { (id: $0, changes: entry.changes) }
     }
     taken.changes = []
     var delta = WatchDelta()
     for target in changed.sorted(by: { $0.id < $1.id }) {
-      delta.collect(
-        target.changes, of: target.id, hidesLeaving: targets.target(target.id)?.grant != nil)
+      let hidden = targets.target(target.id)?.grant == nil ? [] : await hiddenDocuments(in: target.changes)
+      delta.collect(target.changes, of: target.id, hidden: hidden)
     }
     return (HeldChanges(delta, limits: heldChanges), changed.map(\.id))
   }

@@ -68,9 +68,13 @@ struct TargetTransfer {
     try await flushIfFull()
   }
 
-  /// - Parameter isContentNew: False if the document was only pushed out of a limit. Then only its name is sent, as under a grant.
+  /// - Parameter isContentNew: False if the document was only pushed out of a limit. Then only its name is sent, as where rules do not allow more.
   private mutating func remove(_ document: Document, isContentNew: Bool = true) async throws {
-    if !isContentNew || target.grant != nil && document.isFound {
+    var isContentNew = isContentNew
+    if isContentNew, target.grant != nil, document.isFound {
+      isContentNew = await database.mayGet(document, at: version)
+    }
+    if !isContentNew {
       let message = SharedDocument(document).message(
         updated: [], removed: [target.id], isContentNew: false, in: database.id)
       MessageAssembler.write(message, to: &frames)

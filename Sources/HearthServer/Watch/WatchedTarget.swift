@@ -8,7 +8,8 @@ struct WatchedTarget: Sendable {
   let isOnce: Bool
   /// The number of the shared query in the feed.
   var query: ChangeFeed.QueryID = 0
-  /// Nil if no rules decide on the target. Rules allow the documents that are in it, so of those that leave it only the name is sent.
+  /// Nil if no rules decide on the target. Rules allow the documents that are in it. What a document has become that has left it,
+  /// they decide for each.
   var grant: WatchGrant?
   /// The number in the feed of the documents that the rules have looked up for the grant; nil if there are none.
   var lookedUp: ChangeFeed.QueryID?
@@ -92,13 +93,13 @@ struct WatchDelta: Sendable {
 extension WatchDelta {
   /// The changes that the feed has matched.
   ///
-  /// - Parameter hidesLeaving: True if the caller may see what is in the result, and not what a document has become that has left it.
-  mutating func collect(_ changes: [WatchChange], of target: TargetID, hidesLeaving: Bool) {
+  /// - Parameter hidden: The documents that have left the target and whose contents the caller may not see. Their names are sent.
+  mutating func collect(_ changes: [WatchChange], of target: TargetID, hidden: Set<DocumentKey>) {
     for change in changes {
       if change.isIn {
         update(change.document, in: target)
       } else {
-        let isHidden = hidesLeaving && change.document.document.isFound
+        let isHidden = hidden.contains(change.document.document.key)
         remove(change.document, from: target, isContentNew: change.isContentNew && !isHidden)
       }
     }

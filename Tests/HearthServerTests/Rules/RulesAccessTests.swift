@@ -264,6 +264,41 @@ struct RulesAccessTests {
     #expect(try await reader.commit(request).document?.fields.decoded()["secret"] == .string("x"))
   }
 
+  @Test("the result of an increment is for those who may read the document")
+  func transformResults() async throws {
+    try await fixture.set("polls/a", ["balance": .integer(1_000)])
+    let probe = Mutation(
+      key: key("polls/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
+      transforms: [FieldTransform(path: try FieldPath(["balance"]), operation: .increment(.integer(0)))])
+    for (matches, result) in [
+      ("allow update: if true;", Value.null), ("allow get, update: if true;", .integer(1_000)),
+    ] {
+      let caller = try session(.named("a"), "match /polls/{id} { \(matches) }")
+      let outcomes = [
+        try await caller.commit(CommitRequest(mutations: [probe])),
+        try await caller.commit([probe], endingTransaction: []),
+      ]
+      for outcome in outcomes { #expect(outcome.results.first?.transformResults == [result]) }
+    }
+  }
+
+  @Test("who may read a document learns that it has changed, also if the rules do not allow the write any more")
+  func lostRace() async throws {
+    let matches = "match /slots/{id} { allow read; allow update: if resource.data.owner == null; }"
+    let free = try await fixture.set("slots/a", ["owner": .null])
+    fixture.clock.advance(seconds: 1)
+    try await fixture.set("slots/a", ["owner": .string("bob")])
+    var claim = Mutation.set(key("slots/a"), ["owner": .string("alice")])
+    claim.precondition = .updateTime(free)
+    let alice = try session(.named("alice"), matches)
+    let error = await #expect(throws: StatusError.self) {
+      _ = try await alice.commit(CommitRequest(mutations: [claim]))
+    }
+    #expect(error?.code == .failedPrecondition)
+    let blind = try session(.named("alice"), matches.replacing("allow read;", with: ""))
+    try await expectWriteDenied(blind, claim)
+  }
+
   @Test("a verification is a read")
   func verify() async throws {
     try await fixture.set("notes/a", ["owner": .string("alice")])
@@ -407,6 +442,23 @@ struct RulesAccessTests {
       try await session.catchUp()
     }
     #expect(sent.texts.contains("new") && !sent.texts.contains { $0.hasPrefix("secret") }, "\(sent.texts)")
+  }
+
+  @Test("of a document that leaves a result the contents are sent if the caller may get them")
+  func leavingVisible() async throws {
+    try await fixture.set("posts/a", ["isPublic": .boolean(true), "owner": .string("alice"), "text": .string("open")])
+    let access = AccessRules(try Self.rules(Self.visible), clock: fixture.clock.clock)
+    let database = Session(fixture.database, of: .named("alice"), accessGuard: access, seal: seal)
+    let sent = Sent()
+    var session = ListenSession(database: database, subscriber: fixture.storage.feed.subscribe {}) { try sent.take($0) }
+    let request = TargetRequest(
+      targetID: 2, target: try publicPosts().target, purpose: .listen, resumeToken: [], readTime: nil,
+      expectedCount: nil)
+    try await session.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
+    try await fixture.set(
+      "posts/a", ["isPublic": .boolean(false), "owner": .string("alice"), "text": .string("closed")])
+    try await session.catchUp()
+    #expect(sent.texts == ["open", "closed"])
   }
 
   @Test("a target names a hundred documents at most, because all are decided with each change of one")

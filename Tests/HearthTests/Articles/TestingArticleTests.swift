@@ -21,7 +21,7 @@ func device(_ server: TestServer) -> Firestore {
 
 @Suite("Notes", .timeLimit(.minutes(1)))
 struct NotesTests {
-  @Test("users read their own notes only")
+  @Test("users write their own notes only")
   func rules() async throws {
     try await TestServer.run { server in
       try server.setSecurityRules(
@@ -29,7 +29,8 @@ struct NotesTests {
         rules_version = '2';
         service cloud.firestore {
           match /databases/{database}/documents/notes/{note} {
-            allow read, write: if request.auth.uid == resource.data.owner || request.auth.uid == request.resource.data.owner;
+            allow read: if request.auth.uid == resource.data.owner;
+            allow create: if request.auth.uid == request.resource.data.owner;
           }
         }
         """)
@@ -40,16 +41,27 @@ struct NotesTests {
       }
       db.settings = settings
       try await db.document("notes/a").setData(["owner": "alice"])
-      let error = await #expect(throws: (any Error).self) {
+      #expect(try await db.document("notes/a").getDocument(source: .server).exists)
+      await #expect(throws: (any Error).self) {
         try await db.document("notes/b").setData(["owner": "bob"])
       }
-      #expect((error as? NSError)?.code == FirestoreErrorCode.permissionDenied.rawValue)
-      // Rules with errors say where, and leave the former ones in force.
-      let mistake = #expect(throws: (any Error).self) {
+      try await db.terminate()
+    }
+  }
+
+  @Test("rules with mistakes say where, and leave the former ones in force")
+  func mistakenRules() async throws {
+    try await TestServer.run { server in
+      try server.setSecurityRules("service cloud.firestore { match /{path=**} { allow read: if false; } }")
+      let error = #expect(throws: (any Error).self) {
         try server.setSecurityRules("service cloud.firestore {\n  match")
       }
-      #expect(mistake.map { "\($0)" }?.contains("2") == true)
-      #expect(try await db.document("notes/a").getDocument(source: .server).exists)
+      #expect(error.map { "\($0)" }?.contains("2") == true)
+      let db = device(server)
+      let refused = await #expect(throws: (any Error).self) {
+        _ = try await db.document("notes/a").getDocument(source: .server)
+      }
+      #expect((refused as? NSError)?.code == FirestoreErrorCode.permissionDenied.rawValue)
       try await db.terminate()
     }
   }
@@ -173,7 +185,7 @@ struct TestingArticleTests {
   func blocks() throws {
     let article = try Article("Testing")
     #expect(try article.codeNotCompiled(in: #filePath) == [])
-    #expect(article.blocks("swift").count == 9)
+    #expect(article.blocks("swift").count == 10)
   }
 
   @Test("names the product")

@@ -25,7 +25,7 @@ struct CommandMistakeTests {
       (["cache", "clear", "/no/folder", "--discard-pending-write"], "Did you mean --discard-pending-writes?"),
       (["data", "--project", "demo", "query", "cities"], "write it behind the subcommand"),
       (["version"], "Did you mean `hearth --version`?"), (["-v"], "Did you mean --version?"),
-      (["frobnicate"], "The subcommands are serve, data, cache, demo."),
+      (["frobnicate"], "The subcommands are serve, data, cache, rules, demo."),
     ])
   func mistakes(words: [String], advice: String) async throws {
     let output = try await hearth(words)
