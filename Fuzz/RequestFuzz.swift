@@ -56,7 +56,9 @@ private final class RequestFuzz: Sendable {
   static let databaseID = DatabaseID(projectID: "p")
 
   private let database: HostedDatabase
-  private var session: Session { Session(database, of: .owner, accessGuard: OpenAccess()) }
+  private var session: Session {
+    Session(database, of: .owner, accessGuard: AccessRules(isDevelopment: true), seal: CallerSeal())
+  }
 
   private init() {
     let logger = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
@@ -123,7 +125,7 @@ private final class RequestFuzz: Sendable {
       _ = try? ResourceName.document(text, at: "name")
     case .tokens:
       let text = String(decoding: data, as: UTF8.self)
-      _ = try? PageToken(parsing: text, kind: .documents, of: "list")
+      _ = try? session.pageToken(text, kind: .documents, of: "list")
       _ = BatchLabel(parsing: text)
       try? await database.transactions.rollback([UInt8](data))
     }
