@@ -33,7 +33,10 @@ extension Value {
 enum CacheDocuments {
   /// Says on standard error why a query found nothing.
   ///
-  /// - Parameter advice: Why its words match nothing of its collection; nil if that is not known.
+  /// - Parameters:
+  ///   - words: The query.
+  ///   - collections: The collections of the cache.
+  ///   - advice: The reason for which its words match nothing of its collection; nil if that is not known.
   static func explainEmpty(_ words: DataQuery, _ collections: [CacheInspection.Collection], _ advice: String? = nil) {
     let names = collections.map(\.path.canonicalString)
     let text: String

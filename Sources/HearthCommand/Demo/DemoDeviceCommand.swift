@@ -10,7 +10,7 @@ struct DemoDeviceCommand: AsyncParsableCommand {
 
   /// The number of batches that the device queues while it is offline.
   static let queuedBatchCount = 25
-  /// The writes in each of them, see ``write(_:_:)``.
+  /// The number of writes in each of them.
   static let writesPerBatch = 3
 
   @Option(help: "Backend as HOST:PORT.") var backend: String

@@ -1,7 +1,7 @@
 import Hearth
 import HearthCache
 
-/// The size of an outbox in the words of `hearth cache`, such as "75 writes in 25 batches". A ``PendingWrite`` is a batch.
+/// The size of an outbox in the words of `hearth cache`, such as "75 writes in 25 batches". A `PendingWrite` is a batch.
 struct OutboxText: Equatable, CustomStringConvertible {
   private let count: WriteCount
 
