@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import HearthRPC
 
 /// Secrets whose bearers are administrators. Only their digests are kept.
 package struct AdministratorTokens: Sendable {
@@ -28,16 +29,11 @@ package struct AdministratorTokens: Sendable {
   /// Reads a file with one token in each line. Empty lines and lines that begin with # do not count.
   package init(contentsOfFile path: String) throws(TokenKeyError) {
     let source = "The file \"\(path)\""
-    let content: Data
+    let text: String
     do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      defer { try? file.close() }
-      content = try file.read(upToCount: Self.maximumFileBytes + 1) ?? Data()
+      text = try BoundedFile(path: path, maximumBytes: Self.maximumFileBytes).text()
     } catch {
-      throw TokenKeyError("\(source) cannot be read: \((error as NSError).localizedDescription)")
-    }
-    guard content.count <= Self.maximumFileBytes, let text = String(bytes: content, encoding: .utf8) else {
-      throw TokenKeyError("\(source) is not text of at most \(Self.maximumFileBytes) bytes")
+      throw TokenKeyError("\(source) \(error)")
     }
     let lines = text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
     try self.init(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }, source: source)

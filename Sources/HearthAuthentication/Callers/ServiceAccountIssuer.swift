@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthRPC
 package import Logging
 
 extension TokenIssuer {
@@ -7,6 +8,9 @@ extension TokenIssuer {
     "https://firestore.googleapis.com/", "https://firestore.googleapis.com",
     "https://firestore.googleapis.com/google.firestore.v1.Firestore",
   ]
+
+  /// Larger files are not service accounts; real ones have less than 3 KiB.
+  private static let maximumFileBytes = 64 << 10
 
   /// A service account, by the JSON file of its key. Only the public half of the key is kept.
   ///
@@ -17,11 +21,9 @@ extension TokenIssuer {
     let source = "Service account file \"\(path)\""
     let content: Data
     do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      defer { try? file.close() }
-      content = try file.read(upToCount: TokenKeySet.maximumBytes) ?? Data()
+      content = try BoundedFile(path: path, maximumBytes: maximumFileBytes).contents()
     } catch {
-      throw TokenKeyError("\(source) cannot be read: \((error as NSError).localizedDescription)")
+      throw TokenKeyError("\(source) \(error)")
     }
     // Foundation's own messages quote unreadable parts, which may be the key.
     guard let members = (try? JSONSerialization.jsonObject(with: content)) as? [String: Any] else {

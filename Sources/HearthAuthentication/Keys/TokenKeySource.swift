@@ -1,4 +1,5 @@
 package import Foundation
+internal import HearthRPC
 internal import Synchronization
 
 /// The place of an issuer's keys.
@@ -27,47 +28,28 @@ package struct TokenKeyText: Sendable {
 
 /// A file with keys. It is read again when it changes.
 package final class TokenKeyFile: TokenKeySource {
-  private struct Stamp: Equatable {
-    var modified: Date?
-    var size: Int?
-    var file: Int?
-  }
-
   package let name: String
   package let isLocal = true
-  private let path: String
-  private let stamp = Mutex<Stamp?>(nil)
+  private let file: BoundedFile
+  private let seen = Mutex<BoundedFile.Stamp?>(nil)
 
   package init(path: String) {
-    self.path = path
+    file = BoundedFile(path: path, maximumBytes: TokenKeySet.maximumBytes)
     name = "The key file \"\(path)\""
   }
 
   private static let maximumAge = Duration.seconds(1)
 
   package func read() throws -> TokenKeyText? {
-    let attributes: [FileAttributeKey: Any]
-    do {
-      attributes = try FileManager.default.attributesOfItem(atPath: path)
-    } catch {
-      throw TokenKeyError("\(name) cannot be read: \((error as NSError).localizedDescription)")
-    }
-    let present = Stamp(
-      modified: attributes[.modificationDate] as? Date, size: attributes[.size] as? Int,
-      file: attributes[.systemFileNumber] as? Int)
-    guard present != stamp.withLock({ $0 }) else { return nil }
-    guard attributes[.type] as? FileAttributeType != .typeDirectory else {
-      throw TokenKeyError("\(name) is a folder")
-    }
+    let stamp = file.stamp
+    guard stamp != seen.withLock({ $0 }) else { return nil }
     let text: Data
     do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      defer { try? file.close() }
-      text = try file.read(upToCount: TokenKeySet.maximumBytes + 1) ?? Data()
+      text = try file.contents()
     } catch {
-      throw TokenKeyError("\(name) cannot be read: \((error as NSError).localizedDescription)")
+      throw TokenKeyError("\(name) \(error)")
     }
-    stamp.withLock { $0 = present }
+    seen.withLock { $0 = stamp }
     return TokenKeyText(text, maximumAge: Self.maximumAge)
   }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthRPC
 package import Logging
 internal import Synchronization
 
@@ -43,13 +44,19 @@ package final class TokenKeys: Sendable {
     }
   }
 
+  private static let maximumSecretBytes = 64 << 10
+
   /// A secret that an issuer shares with this server, which signs with HS256: the contents of a file without white space at its ends.
   ///
   /// - Throws: `TokenKeyError` for a file that cannot be read, or a secret of less than 32 bytes (RFC 7518, 3.2).
   package static func secret(inFile path: String, logger: Logger) async throws(TokenKeyError) -> TokenKeys {
     let source = "The file \"\(path)\""
-    guard let content = FileManager.default.contents(atPath: path), let text = String(bytes: content, encoding: .utf8)
-    else { throw TokenKeyError("\(source) cannot be read, or is not text") }
+    let text: String
+    do {
+      text = try BoundedFile(path: path, maximumBytes: maximumSecretBytes).text()
+    } catch {
+      throw TokenKeyError("\(source) \(error)")
+    }
     let secret = Array(text.trimmingCharacters(in: .whitespacesAndNewlines).utf8)
     guard secret.count >= 32 else {
       throw TokenKeyError("\(source): the secret has \(secret.count) bytes, but must have at least 32")

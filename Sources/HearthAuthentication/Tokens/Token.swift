@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HearthModel
 internal import HearthServer
 
@@ -38,7 +37,7 @@ struct Token {
     self.algorithm = algorithm
     if case .string(let id)? = header["kid"] { keyID = id } else { keyID = nil }
     claims = try Self.object(parts[1], "payload")
-    guard let signature = Self.decoded(parts[2]), !signature.isEmpty else {
+    guard let signature = Base64URL.decoded(parts[2], isStrict: true), !signature.isEmpty else {
       throw TokenError("its signature is not base64url, or empty")
     }
     self.signature = signature
@@ -46,25 +45,9 @@ struct Token {
   }
 
   private static func object(_ part: ArraySlice<UInt8>, _ name: String) throws(TokenError) -> MapValue {
-    guard let bytes = decoded(part) else { throw TokenError("its \(name) is not base64url") }
+    guard let bytes = Base64URL.decoded(part, isStrict: true) else { throw TokenError("its \(name) is not base64url") }
     guard let map = MapValue(claims: bytes) else { throw TokenError("its \(name) is not a JSON object") }
     return map
-  }
-
-  /// Base64url without padding (RFC 7515, section 2).
-  private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8]? {
-    var base64: [UInt8] = []
-    base64.reserveCapacity(part.count + 3)
-    for byte in part {
-      switch byte {
-      case UInt8(ascii: "-"): base64.append(UInt8(ascii: "+"))
-      case UInt8(ascii: "_"): base64.append(UInt8(ascii: "/"))
-      case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
-      default: base64.append(byte)
-      }
-    }
-    while !base64.count.isMultiple(of: 4) { base64.append(UInt8(ascii: "=")) }
-    return Data(base64Encoded: Data(base64)).map { [UInt8]($0) }
   }
 }
 

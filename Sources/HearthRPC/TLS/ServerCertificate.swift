@@ -23,33 +23,21 @@ package final class ServerCertificate: Sendable {
       self.clientAuthorities = clientAuthorities
     }
 
-    fileprivate var paths: [String] { [certificate, key] + [clientAuthorities].compactMap { $0 } }
-  }
-
-  /// Changes when one of the files is written or replaced.
-  private struct Stamp: Equatable {
-    var modified: Date?
-    var size: Int?
-    var file: Int?
-
-    init(path: String) {
-      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-      modified = attributes?[.modificationDate] as? Date
-      size = attributes?[.size] as? Int
-      file = attributes?[.systemFileNumber] as? Int
+    fileprivate var stamps: [BoundedFile.Stamp] {
+      [certificate, key, clientAuthorities].compactMap { $0 }.map { BoundedFile(path: $0).stamp }
     }
   }
 
   private let files: Files
   private let context: Mutex<NIOSSLContext>
-  private let stamps: Mutex<[Stamp]>
+  private let stamps: Mutex<[BoundedFile.Stamp]>
   private let logger: Logger
 
   /// - Throws: `ServerCertificateError` that names the file and what is wrong with it.
   package init(_ files: Files, logger: Logger) throws(ServerCertificateError) {
     self.files = files
     self.logger = logger
-    stamps = Mutex(files.paths.map(Stamp.init))
+    stamps = Mutex(files.stamps)
     context = Mutex(try Self.context(files, logger))
   }
 
@@ -65,7 +53,7 @@ package final class ServerCertificate: Sendable {
   }
 
   func readAgainIfChanged() {
-    let present = files.paths.map(Stamp.init)
+    let present = files.stamps
     let isNew = stamps.withLock { stamps in
       defer { stamps = present }
       return stamps != present
@@ -116,21 +104,12 @@ package final class ServerCertificate: Sendable {
     return certificates
   }
 
-  private static let maximumBytes = 1 << 20
-
   private static func bytes(of path: String) throws(ServerCertificateError) -> [UInt8] {
-    let content: Data
     do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      defer { try? file.close() }
-      content = try file.read(upToCount: maximumBytes + 1) ?? Data()
+      return [UInt8](try BoundedFile(path: path).contents())
     } catch {
-      throw ServerCertificateError("\"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
+      throw ServerCertificateError("\"\(path)\" \(error).")
     }
-    guard content.count <= maximumBytes else {
-      throw ServerCertificateError("\"\(path)\" has more than \(maximumBytes) bytes.")
-    }
-    return [UInt8](content)
   }
 
   private static func warnOfTimes(_ chain: [NIOSSLCertificate], _ path: String, _ logger: Logger) {

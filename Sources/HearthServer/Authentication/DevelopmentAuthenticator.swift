@@ -49,8 +49,6 @@ package struct DevelopmentAuthenticator: CallAuthenticator {
   }
 
   private static func object(_ part: Substring) -> MapValue? {
-    var base64 = part.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-    base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-    return Data(base64Encoded: base64).flatMap { MapValue(claims: [UInt8]($0)) }
+    Base64URL.decoded(Array(part.utf8), isStrict: false).flatMap { MapValue(claims: $0) }
   }
 }

@@ -31,24 +31,13 @@ struct IndexFile: Sendable {
     }
   }
 
-  /// A stamp of the file. It changes when the file is written or replaced.
-  struct Stamp: Equatable {
-    var modified: Date?
-    var size: Int?
-    var file: Int?
-  }
-
-  var stamp: Stamp {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return Stamp(
-      modified: attributes?[.modificationDate] as? Date, size: attributes?[.size] as? Int,
-      file: attributes?[.systemFileNumber] as? Int)
-  }
+  var stamp: BoundedFile.Stamp { BoundedFile(path: path).stamp }
 
   /// Declares the indexes again whenever the file has changed, until the task is cancelled. A file that is wrong or gone changes nothing.
   ///
   /// - Parameter stamp: From before the file was read.
-  func watch(_ databases: any Databases, since stamp: Stamp, every interval: Duration, logger: Logger) async {
+  func watch(_ databases: any Databases, since stamp: BoundedFile.Stamp, every interval: Duration, logger: Logger) async
+  {
     var seen = stamp
     while (try? await Task.sleep(for: interval)) != nil {
       let present = self.stamp

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HearthModel
 internal import HearthRPC
 internal import HearthRules
@@ -7,46 +6,28 @@ internal import Synchronization
 
 /// The file with the security rules of all projects of a server.
 package final class RulesFile: Sendable {
-  /// Changes when the file is written or replaced.
-  private struct Stamp: Equatable {
-    var modified: Date?
-    var size: Int?
-    var file: Int?
-  }
-
-  private let path: String
+  private let file: BoundedFile
   private let rules: AccessRules
-  private let seen = Mutex<Stamp?>(nil)
-
-  private static let maximumBytes = 1 << 20
+  private let seen = Mutex<BoundedFile.Stamp?>(nil)
 
   init(path: String, of rules: AccessRules) {
-    self.path = path
+    file = BoundedFile(path: path)
     self.rules = rules
-  }
-
-  private var stamp: Stamp {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return Stamp(
-      modified: attributes?[.modificationDate] as? Date, size: attributes?[.size] as? Int,
-      file: attributes?[.systemFileNumber] as? Int)
   }
 
   /// Reads the file, and makes its rules those of the server.
   ///
-  /// - Throws: `ServerError` that names the file, the lines and what is wrong in them.
-  ///
   /// - Returns: The warnings about the rules.
-  @discardableResult
+  /// - Throws: `ServerError` that names the file, the lines and what is wrong in them.
   func read() throws(ServerError) -> [RuleIssue] {
-    seen.withLock { $0 = stamp }
-    let text = try Self.text(path: path)
+    seen.withLock { $0 = file.stamp }
+    let text = try Self.text(path: file.path)
     do {
       let rules = try RuleSet(text)
       self.rules.replace(rules)
       return rules.warnings
     } catch {
-      throw ServerError(.rules, "The rules file \"\(path)\" has errors:\n\(error)")
+      throw ServerError(.rules, "The rules file \"\(file.path)\" has errors:\n\(error)")
     }
   }
 
@@ -54,24 +35,17 @@ package final class RulesFile: Sendable {
   ///
   /// - Throws: `ServerError` that names the file.
   package static func text(path: String) throws(ServerError) -> String {
-    let content: Data
     do {
-      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-      defer { try? file.close() }
-      content = try file.read(upToCount: Self.maximumBytes) ?? Data()
+      return try BoundedFile(path: path).text()
     } catch {
-      throw ServerError(.rules, "Cannot read the rules file \"\(path)\": \((error as NSError).localizedDescription)")
+      throw ServerError(.rules, "The rules file \"\(path)\" \(error).")
     }
-    guard let text = String(bytes: content, encoding: .utf8) else {
-      throw ServerError(.rules, "The rules file \"\(path)\" is not text in UTF-8.")
-    }
-    return text
   }
 
   /// Logs mistakes that do not prevent rules from being used.
-  static func log(_ warnings: [RuleIssue], _ path: String, _ logger: Logger) {
+  func log(_ warnings: [RuleIssue], _ logger: Logger) {
     for issue in warnings {
-      logger.warning("in the rules", metadata: ["file": .escaped(path), "warning": .escaped("\(issue)")])
+      logger.warning("in the rules", metadata: ["file": .escaped(file.path), "warning": .escaped("\(issue)")])
     }
   }
 
@@ -80,10 +54,10 @@ package final class RulesFile: Sendable {
   /// - Parameter replaced: Called after new rules are in force.
   func watch(every interval: Duration, logger: Logger, replaced: @Sendable () -> Void) async {
     while (try? await Task.sleep(for: interval)) != nil {
-      guard stamp != seen.withLock({ $0 }) else { continue }
+      guard file.stamp != seen.withLock({ $0 }) else { continue }
       do throws(ServerError) {
-        Self.log(try read(), path, logger)
-        logger.info("the rules were read again", metadata: ["file": .escaped(path)])
+        log(try read(), logger)
+        logger.info("the rules were read again", metadata: ["file": .escaped(file.path)])
         replaced()
       } catch {
         logger.error("the rules stay as they are", metadata: ["error": .escaped("\(error)")])

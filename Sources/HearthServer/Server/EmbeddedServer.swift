@@ -92,7 +92,7 @@ package final class EmbeddedServer: Sendable {
       try Self.certificate(files, logger)
     }
     let rulesFile = configuration.rulesFile.map { RulesFile(path: $0, of: configuration.callers.rules) }
-    if let rulesFile, let path = configuration.rulesFile { RulesFile.log(try rulesFile.read(), path, logger) }
+    if let rulesFile { rulesFile.log(try rulesFile.read(), logger) }
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()

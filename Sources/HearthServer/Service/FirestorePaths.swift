@@ -4,9 +4,9 @@ internal import NIOCore
 
 /// The form of Firestore's names in paths, and the few requests that Google's emulator answers in addition to Firestore's methods.
 struct FirestorePaths: RESTPaths {
-  /// Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
+  /// Deletes all documents of a database; its request is made by ``EmulatorCall``, with the name of the place to clear. Nil if that is not allowed.
   let clear: CallMethod?
-  /// Replaces the security rules of a project; its request is made by ``RulesCall``. Nil if that is not allowed.
+  /// Replaces the security rules of a project; its request is made by ``EmulatorCall``. Nil if that is not allowed.
   let setRules: CallMethod?
   /// Ends the server on `POST /shutdown`; nil if that is not allowed.
   let shutDown: (@Sendable () -> Void)?
@@ -38,7 +38,7 @@ struct FirestorePaths: RESTPaths {
               "Databases that are kept on disk may not be cleared this way; --allow-clear allows it."), headers))
       }
       let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
-      return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
+      return .call(clear, request.metadata, EmulatorCall(name: name, headers: headers))
     case ("PUT", let path) where path.hasPrefix(Self.emulatorPath) && path.hasSuffix(Self.rulesMethod):
       guard let setRules else {
         return .answer(
@@ -50,7 +50,7 @@ struct FirestorePaths: RESTPaths {
       }
       let name = path.dropFirst(Self.emulatorPath.count).dropLast(Self.rulesMethod.count)
       let decoded = try PercentEncoding.decoded(name, keepsSlashes: true, at: "path")
-      return .call(setRules, request.metadata, RulesCall(name: decoded, headers: headers))
+      return .call(setRules, request.metadata, EmulatorCall(name: decoded, headers: headers))
     default:
       return nil
     }
@@ -72,25 +72,4 @@ struct FirestorePaths: RESTPaths {
   }
 
   func reasonNotServed(_ path: Substring) -> String? { UnservedCalls.reason(path: path) }
-}
-
-/// The emulator's request to delete all documents of a database, or below one of its documents.
-private struct ClearCall: CallTranscoder {
-  /// Such as `projects/p/databases/(default)/documents`.
-  let name: String
-  let headers: [(name: String, value: String)]
-
-  func request(from body: ByteBuffer) -> ByteBuffer { ByteBuffer(string: name) }
-
-  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
-
-  var head: WebResponse {
-    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
-    response.body.writeString("{}\n")
-    return response
-  }
-
-  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
-    status.code == .ok ? head : .error(status, headers)
-  }
 }

@@ -9,7 +9,7 @@ extension FirestoreService {
   /// test that was ended in the middle of one must not stop the next test.
   var clear: CallMethod {
     .encoded("ClearDocuments", .oneRequest) { call, name in
-      let place = try ResourceName(parsing: String(buffer: name), at: "path")
+      let place = try ResourceName(parsing: EmulatorCall.parts(of: name).name, at: "path")
       let database = try await sessions.open(place.database, for: call)
       try await database.clear(place.path)
     }

@@ -25,10 +25,10 @@ struct RulesRequest: Sendable {
     var rules: Rules
   }
 
-  /// The method whose requests ``RulesCall`` makes.
+  /// The method whose requests ``EmulatorCall`` makes.
   var method: CallMethod {
     .encoded("SetSecurityRules", .oneRequest) { _, message in
-      let (name, body) = RulesCall.parts(of: message)
+      let (name, body) = EmulatorCall.parts(of: message)
       let parts = name.split(separator: "/", omittingEmptySubsequences: false)
       guard parts.count == 2, parts[0] == "projects", !parts[1].isEmpty else {
         throw StatusError.invalid("path: \"\(name.prefix(200))\" is not projects/<project>")
@@ -42,36 +42,5 @@ struct RulesRequest: Sendable {
         throw StatusError.invalid("The rules are not valid: \(error)")
       }
     }
-  }
-}
-
-/// The request to replace rules as the bytes of a call: the name of the project, a line feed, and the body.
-struct RulesCall: CallTranscoder {
-  /// Such as `projects/p`.
-  let name: String
-  let headers: [(name: String, value: String)]
-
-  func request(from body: ByteBuffer) -> ByteBuffer {
-    var request = ByteBuffer(string: name.replacing("\n", with: " ") + "\n")
-    request.writeImmutableBuffer(body)
-    return request
-  }
-
-  static func parts(of request: ByteBuffer) -> (name: String, body: [UInt8]) {
-    let bytes = Array(request.readableBytesView)
-    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
-    return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[end...].dropFirst()))
-  }
-
-  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
-
-  var head: WebResponse {
-    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
-    response.body.writeString("{}\n")
-    return response
-  }
-
-  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
-    status.code == .ok ? head : .error(status, headers)
   }
 }

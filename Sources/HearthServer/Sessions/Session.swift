@@ -118,10 +118,31 @@ extension Session {
     guard cursor == nil, let rules = try check(.list(query)) else {
       return try await storage.page(of: query, after: cursor, at: version)
     }
-    // Decided and read at one version.
-    let version = if let version { version } else { try await storage.currentVersion() }
-    try await rules.list(query, reading(at: version))
-    return try await storage.page(of: query, after: nil, at: version)
+    return try await decided(by: rules, on: query, at: version) { version throws(StatusError) in
+      try await storage.page(of: query, after: nil, at: version)
+    }
+  }
+
+  /// Reads the result of a query at the version at which rules decide on it.
+  ///
+  /// - Parameter version: Nil for the present.
+  private func decided<Answer: Sendable>(
+    by rules: RuleCheck, on query: Query, at version: SnapshotVersion?,
+    _ read: (SnapshotVersion) async throws(StatusError) -> Answer
+  ) async throws(StatusError) -> Answer {
+    if let version {
+      try await rules.list(query, reading(at: version))
+      return try await read(version)
+    }
+    let present = try await storage.currentVersion()
+    do {
+      try await rules.list(query, reading(at: present))
+      return try await read(present)
+    } catch {
+      // The history was cut in between; nobody has chosen this version.
+      guard error.code == .failedPrecondition else { throw error }
+      throw StatusError(code: .unavailable, message: "The version that was read is no longer kept; try again.")
+    }
   }
 
   /// As ``ServerStorage/plan(of:)``.
@@ -142,9 +163,9 @@ extension Session {
     guard let rules = try check(.aggregate(query)) else {
       return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
     }
-    let version = if let version { version } else { try await storage.currentVersion() }
-    try await rules.list(query.widened(by: offset), reading(at: version))
-    return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+    return try await decided(by: rules, on: query.widened(by: offset), at: version) { version throws(StatusError) in
+      try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+    }
   }
 
   /// As ``ServerStorage/collectionIDs(under:after:limit:at:)``.
@@ -332,6 +353,11 @@ extension Session {
     } catch {
       return false
     }
+  }
+
+  /// True if rules decide what the caller may do.
+  var isUnderRules: Bool {
+    if case .owner = caller { false } else { true }
   }
 
   /// The release of the rules by which a grant is decided now.

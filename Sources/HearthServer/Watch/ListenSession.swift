@@ -166,6 +166,13 @@ struct ListenSession {
 
   /// Decides whether the caller may have a target, and joins the documents on which that depends.
   private func authorize(_ target: inout WatchedTarget) async throws(StatusError) {
+    // A change of a document decides again on each target that names it, with all that the target names.
+    if case .documents(let keys) = target.source, database.isUnderRules,
+      targets.grantedNames + keys.count > database.limits.targetsPerStream
+    {
+      throw .invalid(
+        "the targets of a stream may name \(database.limits.targetsPerStream) documents together under security rules")
+    }
     var grant = try await database.grant(target.source, at: version)
     for _ in 0..<Self.authorizationAttempts {
       if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }

@@ -10,6 +10,8 @@ struct StreamTargets {
   private var byLookedUp: [ChangeFeed.QueryID: [TargetID]] = [:]
   /// The targets with grants, ascending.
   private(set) var granted: [TargetID] = []
+  /// The documents that these name. A document counts once for each target.
+  private(set) var grantedNames = 0
 
   var isEmpty: Bool { targets.isEmpty }
   var count: Int { targets.count }
@@ -32,7 +34,10 @@ struct StreamTargets {
     targets.insert(target, at: position)
     let ids = byQuery[target.query] ?? []
     byQuery[target.query] = (ids + [target.id]).sorted()
-    if target.grant != nil { granted = (granted + [target.id]).sorted() }
+    if target.grant != nil {
+      granted.insert(target.id, at: granted.partitionIndex { $0 >= target.id })
+      grantedNames += target.source.keys.count
+    }
     if let lookedUp = target.lookedUp { byLookedUp[lookedUp, default: []].append(target.id) }
   }
 
@@ -42,7 +47,10 @@ struct StreamTargets {
     let target = targets.remove(at: index)
     byQuery[target.query]?.removeAll { $0 == id }
     if byQuery[target.query]?.isEmpty == true { byQuery[target.query] = nil }
-    granted.removeAll { $0 == id }
+    if target.grant != nil {
+      granted.remove(at: granted.partitionIndex { $0 >= id })
+      grantedNames -= target.source.keys.count
+    }
     if let lookedUp = target.lookedUp {
       byLookedUp[lookedUp]?.removeAll { $0 == id }
       if byLookedUp[lookedUp]?.isEmpty == true { byLookedUp[lookedUp] = nil }

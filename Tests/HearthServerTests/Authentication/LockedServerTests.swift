@@ -58,22 +58,8 @@ struct LockedServerTests {
   func everyCall(token: String?) async throws {
     try await withServer { server in
       try await RawHTTP2Client.withConnection(to: server) { client in
-        for (index, call) in UnreachableDatabasesTests.calls.enumerated() {
-          let stream = UInt32(2 * index + 1)
-          var headers = [":path": "/google.firestore.v1.Firestore/\(call.method)"]
-          headers["authorization"] = token.map { "Bearer \($0)" }
-          var frames = [Frame.request(stream, headers)]
-          for (number, request) in call.requests.enumerated() {
-            frames.append(try .message(request, stream, endsStream: number == call.requests.count - 1))
-          }
-          try await client.send(frames)
-          try await client.wait(for: "\(call.method)") { $0.statuses[stream] != nil || $0.isClosed }
-          let expected =
-            switch call.method {
-            case "ExecutePipeline": "12"
-            default: "7"
-            }
-          #expect(client.received.statuses[stream] == expected, "\(call.method)")
+        for (method, status) in try await EveryCall.statuses(of: client, authorization: token.map { "Bearer \($0)" }) {
+          #expect(status == (method == "ExecutePipeline" ? "12" : "7"), "\(method)")
         }
       }
       let databases = try await server.databaseNames()
@@ -100,7 +86,7 @@ struct LockedServerTests {
     }
   }
 
-  @Test("ends a stream when the token of its caller expires, and no call before that")
+  @Test("ends a stream when the token of its caller expires")
   func expiry() async throws {
     try await withServer(NamedCallers(expiry: .now + .milliseconds(300))) { server in
       try await RawHTTP2Client.withConnection(to: server) { client in

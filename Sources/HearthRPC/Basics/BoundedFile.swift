@@ -1,0 +1,53 @@
+package import Foundation
+
+/// A file of a server's configuration: read as a whole if it is not too large, and again when it changes.
+package struct BoundedFile: Sendable {
+  /// Changes when the file is written or replaced.
+  package struct Stamp: Equatable, Sendable {
+    private let modified: Date?
+    private let size: Int?
+    private let file: Int?
+
+    fileprivate init(path: String) {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      modified = attributes?[.modificationDate] as? Date
+      size = attributes?[.size] as? Int
+      file = attributes?[.systemFileNumber] as? Int
+    }
+  }
+
+  /// The reason for which a file cannot be read, without its path: `cannot be read: …`.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  package let path: String
+  private let maximumBytes: Int
+
+  package init(path: String, maximumBytes: Int = 1 << 20) {
+    self.path = path
+    self.maximumBytes = maximumBytes
+  }
+
+  package var stamp: Stamp { Stamp(path: path) }
+
+  package func contents() throws(Failure) -> Data {
+    let contents: Data
+    do {
+      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      defer { try? file.close() }
+      contents = try file.read(upToCount: maximumBytes + 1) ?? Data()
+    } catch {
+      throw Failure(description: "cannot be read: \((error as NSError).localizedDescription)")
+    }
+    guard contents.count <= maximumBytes else { throw Failure(description: "has more than \(maximumBytes) bytes") }
+    return contents
+  }
+
+  package func text() throws(Failure) -> String {
+    guard let text = String(bytes: try contents(), encoding: .utf8) else {
+      throw Failure(description: "is not text in UTF-8")
+    }
+    return text
+  }
+}

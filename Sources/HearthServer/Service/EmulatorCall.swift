@@ -1,0 +1,34 @@
+internal import HearthModel
+internal import HearthRPC
+internal import NIOCore
+
+/// A request at one of the emulator's own paths as the bytes of a call: the name in the path, a line feed, and the body.
+struct EmulatorCall: CallTranscoder {
+  /// Such as `projects/p/databases/(default)/documents`.
+  let name: String
+  let headers: [(name: String, value: String)]
+
+  func request(from body: ByteBuffer) -> ByteBuffer {
+    var request = ByteBuffer(string: name.replacing("\n", with: " ") + "\n")
+    request.writeImmutableBuffer(body)
+    return request
+  }
+
+  static func parts(of request: ByteBuffer) -> (name: String, body: [UInt8]) {
+    let bytes = Array(request.readableBytesView)
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+    return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[end...].dropFirst()))
+  }
+
+  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
+
+  var head: WebResponse {
+    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
+    response.body.writeString("{}\n")
+    return response
+  }
+
+  func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
+    status.code == .ok ? head : .error(status, headers)
+  }
+}

@@ -1,0 +1,198 @@
+import HearthModel
+import HearthWire
+import Synchronization
+import Testing
+
+@testable import HearthServer
+
+/// Targets of callers under security rules.
+@Suite("Listeners under rules", .timeLimit(.minutes(1)))
+struct RuleListenerTests {
+  private let fixture: RulesFixture
+
+  init() throws {
+    fixture = try RulesFixture()
+  }
+
+  private static let denial = "7: \(StatusError.insufficientPermissions.message)"
+
+  @Test("a listener begins and ends with the documents that its rules look up")
+  func listenerByRole() async throws {
+    try await fixture.set("notes/a")
+    let access = AccessRules(try RulesFixture.rules(RulesFixture.byRole), clock: fixture.storage.clock.clock)
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: access)
+    let query = Query(path: path("notes"))
+    #expect(try await listener.add(query, id: 2) == ["add 2", "remove 2 (\(Self.denial))"])
+    try await fixture.set("roles/alice", ["role": .string("editor")])
+    #expect(try await listener.add(query, id: 4).contains("notes/a in 4"))
+    try await fixture.set("notes/b")
+    #expect(try await listener.catchUp().contains("notes/b in 4"))
+    let wakes = listener.wakeCount
+    try await fixture.set("roles/alice", ["role": .string("reader")])
+    #expect(listener.wakeCount == wakes + 1)
+    try await fixture.set("notes/c")
+    let end = try await listener.catchUp()
+    #expect(end.contains("remove 4 (\(Self.denial))") && !end.contains { $0.hasPrefix("notes/c") }, "\(end)")
+    try await fixture.set("notes/d")
+    #expect(try await !listener.catchUp().contains { $0.hasPrefix("notes") })
+  }
+
+  @Test("a listener of a document ends with contents that its caller may not read, which are not sent")
+  func listenerByContents() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    let access = AccessRules(try RulesFixture.rules(RulesFixture.owned), clock: fixture.storage.clock.clock)
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: access)
+    #expect(try await listener.add(Query(path: path("notes/a")), id: 2).contains("notes/a in 2"))
+    try await fixture.set("notes/a", ["owner": .string("alice"), "n": .integer(1)])
+    #expect(try await listener.catchUp().contains("notes/a in 2"))
+    try await fixture.set("notes/a", ["owner": .string("bob")])
+    let end = try await listener.catchUp()
+    #expect(end.contains("remove 2 (\(Self.denial))") && !end.contains { $0.hasPrefix("notes") }, "\(end)")
+  }
+
+  /// Everything that a stream has sent about documents.
+  private final class Sent: Sendable {
+    private let documents = Mutex<[(key: DocumentKey, fields: MapValue)]>([])
+
+    func take(_ messages: [ListenMessage]) throws {
+      for response in try messages.flatMap({ try $0.decoded }) {
+        guard case .documentChange(let change) = response, let document = change.document, document.isFound else {
+          continue
+        }
+        let fields = try document.fields.decoded()
+        documents.withLock { $0.append((document.key, fields)) }
+      }
+    }
+
+    var texts: [String] {
+      documents.withLock { $0.compactMap { if case .string(let text)? = $0.fields["text"] { text } else { nil } } }
+    }
+  }
+
+  private static let visible = """
+    match /posts/{id} { allow read: if resource.data.isPublic == true || resource.data.owner == request.auth.uid; }
+    """
+
+  private func publicPosts(limit: Int? = nil) throws -> Query {
+    var query = Query(path: path("posts"), filters: [.field(try FieldPath(["isPublic"]), .equal, .boolean(true))])
+    query.limit = limit
+    return query
+  }
+
+  @Test(
+    "of a document that leaves a result only the name is sent, whether it leaves at once, in between, or while nobody listens",
+    arguments: [nil, 1, 5], [false, true])
+  func leaving(limit: Int?, isResumed: Bool) async throws {
+    try await fixture.set("posts/a", ["isPublic": .boolean(true), "text": .string("open")])
+    let access = AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock)
+    let database = fixture.session(.named("mallory"), access)
+    let sent = Sent()
+    let feed = fixture.storage.storage.feed
+    func stream() -> ListenSession {
+      ListenSession(database: database, subscriber: feed.subscribe {}) { try sent.take($0) }
+    }
+    func request(_ token: [UInt8]) throws -> Google_Firestore_V1_ListenRequest {
+      let request = TargetRequest(
+        targetID: 2, target: try publicPosts(limit: limit).target, purpose: .listen, resumeToken: token, readTime: nil,
+        expectedCount: nil)
+      return ServerFixture.translator.encode(WatchRequest.addTarget(request))
+    }
+    var session = stream()
+    try await session.handle(try request([]))
+    #expect(sent.texts == ["open"])
+    let token = database.epochs.token(at: database.feed.latestVersion).bytes
+    try await fixture.set("posts/a", ["isPublic": .boolean(false), "text": .string("secret")])
+    try await fixture.set("posts/b", ["isPublic": .boolean(true), "text": .string("open too")])
+    try await fixture.set("posts/b", ["isPublic": .boolean(false), "text": .string("secret too")])
+    try await fixture.set("posts/c", ["isPublic": .boolean(true), "text": .string("new")])
+    if isResumed {
+      session = stream()
+      try await session.handle(try request(token))
+    } else {
+      try await session.catchUp()
+    }
+    #expect(sent.texts.contains("new") && !sent.texts.contains { $0.hasPrefix("secret") }, "\(sent.texts)")
+  }
+
+  @Test("of a document that leaves a result the contents are sent if the caller may get them")
+  func leavingVisible() async throws {
+    try await fixture.set("posts/a", ["isPublic": .boolean(true), "owner": .string("alice"), "text": .string("open")])
+    let access = AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock)
+    let database = fixture.session(.named("alice"), access)
+    let sent = Sent()
+    var session = ListenSession(database: database, subscriber: fixture.storage.storage.feed.subscribe {}) {
+      try sent.take($0)
+    }
+    let request = TargetRequest(
+      targetID: 2, target: try publicPosts().target, purpose: .listen, resumeToken: [], readTime: nil,
+      expectedCount: nil)
+    try await session.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
+    try await fixture.set(
+      "posts/a", ["isPublic": .boolean(false), "owner": .string("alice"), "text": .string("closed")])
+    try await session.catchUp()
+    #expect(sent.texts == ["open", "closed"])
+  }
+
+  @Test("a target names a hundred documents at most, because all are decided with each change of one")
+  func manyDocuments() async throws {
+    let access = AccessRules(
+      try RulesFixture.rules("match /{document=**} { allow read: if true; }"), clock: fixture.storage.clock.clock)
+    let user = fixture.session(.named("a"), access)
+    let now = fixture.storage.storage.feed.latestVersion
+    _ = try await user.grant(.documents((0..<100).map { key("c/\($0)") }), at: now)
+    let error = await #expect(throws: StatusError.self) {
+      _ = try await user.grant(.documents((0..<101).map { key("c/\($0)") }), at: now)
+    }
+    #expect(error?.code == .invalidArgument)
+  }
+
+  @Test("users and nobody open the databases that are theirs, and no others")
+  func databases() async throws {
+    let rules = try RulesFixture.rules("match /{document=**} { allow read, write: if true; }")
+    let access = AccessRules(rules, databases: UsersDatabases(projects: ["shop"]), clock: fixture.storage.clock.clock)
+    let bound = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], project: "shop"))
+    let foreign = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], project: "payroll"))
+    let shop = DatabaseID(projectID: "shop")
+    for caller in [bound, .named("a"), .nobody, .owner] { try access.checkOpening(shop, by: caller) }
+    #expect(throws: StatusError.insufficientPermissions) { try access.checkOpening(shop, by: foreign) }
+    for other in [DatabaseID(projectID: "payroll"), DatabaseID(projectID: "shop", database: "second")] {
+      for caller in [bound, .named("a"), .nobody, foreign] {
+        #expect(throws: StatusError.insufficientPermissions) { try access.checkOpening(other, by: caller) }
+      }
+      try access.checkOpening(other, by: .owner)
+    }
+    // Without rules there is nothing to open.
+    #expect(throws: StatusError.insufficientPermissions) { try AccessRules().checkOpening(shop, by: bound) }
+  }
+
+  @Test("a listener ends when new rules do not allow it, and the others of its stream go on")
+  func listenerByRelease() async throws {
+    try await fixture.set("notes/a")
+    try await fixture.set("rooms/a")
+    let access = AccessRules(
+      try RulesFixture.rules("match /{document=**} { allow read: if true; }"), clock: fixture.storage.clock.clock)
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: access)
+    #expect(try await listener.add(Query(path: path("notes")), id: 2).contains("notes/a in 2"))
+    #expect(try await listener.add(Query(path: path("rooms")), id: 4).contains("rooms/a in 4"))
+    access.replace(try RulesFixture.rules("match /rooms/{id} { allow read: if true; }"))
+    let end = try await listener.refresh()
+    #expect(end.contains("remove 2 (\(Self.denial))") && !end.contains { $0.hasPrefix("remove 4") }, "\(end)")
+    try await fixture.set("rooms/b")
+    try await fixture.set("notes/b")
+    let news = try await listener.catchUp()
+    #expect(news.contains("rooms/b in 4") && !news.contains { $0.hasPrefix("notes") }, "\(news)")
+  }
+
+  @Test("in development the caller is told which rule has refused")
+  func explained() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    let access = AccessRules(
+      try RulesFixture.rules(RulesFixture.owned), isDevelopment: true, clock: fixture.storage.clock.clock)
+    let bob = fixture.session(.named("bob"), access)
+    let error = await #expect(throws: StatusError.self) { _ = try await fixture.read(bob, "notes/a") }
+    #expect(error?.code == .permissionDenied)
+    #expect(
+      error?.message.contains("notes/a") == true && error?.message.contains("line 4") == true, "\(error?.message ?? "")"
+    )
+  }
+}

@@ -1,0 +1,113 @@
+import HearthModel
+import Testing
+
+@testable import HearthServer
+
+/// Documents, queries and sums of callers under security rules.
+@Suite("Reads under rules", .timeLimit(.minutes(1)))
+struct RuleReadTests {
+  private let fixture: RulesFixture
+
+  init() throws {
+    fixture = try RulesFixture()
+  }
+
+  @Test("a document is read by its contents, alone and among others")
+  func get() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    try await fixture.set("notes/b", ["owner": .string("bob")])
+    let alice = try fixture.session(.named("alice"), RulesFixture.owned)
+    #expect(try await fixture.read(alice, "notes/a"))
+    await fixture.expectDenied { _ = try await fixture.read(alice, "notes/b") }
+    // Nobody learns that there is none.
+    await fixture.expectDenied { _ = try await fixture.read(alice, "notes/c") }
+    await fixture.expectDenied { _ = try await alice.documents(for: [key("notes/a"), key("notes/b")], at: nil) }
+    await fixture.expectDenied { _ = try await alice.firstDocuments(of: [key("notes/a"), key("notes/b")], at: nil) }
+    await fixture.expectDenied {
+      _ = try await fixture.read(try fixture.session(.nobody, RulesFixture.owned), "notes/a")
+    }
+    #expect(try await fixture.read(try fixture.session(.owner, "match /x/{id} { allow read: if false; }"), "notes/b"))
+  }
+
+  @Test("without a rule for it, or without rules, nobody but the owner may do anything")
+  func defaultDeny() async throws {
+    try await fixture.set("notes/a")
+    await fixture.expectDenied {
+      _ = try await fixture.read(
+        try fixture.session(.named("a"), "match /other/{id} { allow read: if true; }"), "notes/a")
+    }
+    let none = fixture.session(.named("a"), AccessRules())
+    await fixture.expectDenied { _ = try await fixture.read(none, "notes/a") }
+    await fixture.expectDenied { _ = try await none.beginTransaction(.optimistic) }
+    let open = fixture.session(.named("a"), AccessRules(isDevelopment: true))
+    #expect(try await fixture.read(open, "notes/a"))
+  }
+
+  @Test("a query is allowed if its filters make the rules hold for everything that it could return")
+  func list() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    let alice = try fixture.session(.named("alice"), RulesFixture.owned)
+    let all = Query(path: path("notes"))
+    let own = all.with(filter: .field(try FieldPath(["owner"]), .equal, .string("alice")))
+    let others = all.with(filter: .field(try FieldPath(["owner"]), .equal, .string("bob")))
+    let count = Aggregation(alias: "n", operation: .count(upTo: nil))
+    #expect(try await alice.page(of: own, after: nil, at: nil).answer.documents.count == 1)
+    #expect(
+      try await alice.aggregate([count], over: own, skipping: 0, at: nil).totals.values == ["n": .integer(1)])
+    for query in [all, others, Query(path: ResourcePath(), collectionGroup: "")] {
+      await fixture.expectDenied { _ = try await alice.page(of: query, after: nil, at: nil) }
+      await fixture.expectDenied { _ = try await alice.aggregate([count], over: query, skipping: 0, at: nil) }
+    }
+    // A query that names a document is decided as a get.
+    #expect(try await alice.page(of: Query(path: path("notes/a")), after: nil, at: nil).answer.documents.count == 1)
+    let limited = try fixture.session(
+      .nobody, "match /notes/{id} { allow list: if request.query.limit <= 10; }")
+    _ = try await limited.page(of: all.with(limit: 10), after: nil, at: nil)
+    await fixture.expectDenied { _ = try await limited.page(of: all.with(limit: 11), after: nil, at: nil) }
+  }
+
+  @Test("rules look documents up as they are at the version that is read")
+  func lookUps() async throws {
+    try await fixture.set("notes/a")
+    let before = try await fixture.set("roles/alice", ["role": .string("reader")])
+    let alice = try fixture.session(.named("alice"), RulesFixture.byRole)
+    await fixture.expectDenied { _ = try await fixture.read(alice, "notes/a") }
+    await fixture.expectDenied { _ = try await alice.page(of: Query(path: path("notes")), after: nil, at: nil) }
+    fixture.storage.clock.advance(seconds: 1)
+    try await fixture.set("roles/alice", ["role": .string("editor")])
+    #expect(try await fixture.read(alice, "notes/a"))
+    _ = try await alice.page(of: Query(path: path("notes")), after: nil, at: nil)
+    await fixture.expectDenied { _ = try await alice.documents(for: [key("notes/a")], at: before) }
+    await fixture.expectDenied { _ = try await fixture.read(alice, "rooms/1") }
+    try await fixture.set("members/1alice")
+    #expect(try await !fixture.read(alice, "rooms/1"))
+    // Nobody's rule fails, and an error denies.
+    await fixture.expectDenied { _ = try await fixture.read(try fixture.session(.nobody, RulesFixture.byRole), "notes/a") }
+  }
+
+  @Test("a request of many documents looks up twenty documents at most")
+  func manyLookUps() async throws {
+    for number in 0..<25 { try await fixture.set("members/r\(number)alice") }
+    let alice = try fixture.session(.named("alice"), RulesFixture.byRole)
+    func keys(_ count: Int) -> [DocumentKey] { (0..<count).map { key("rooms/r\($0)") } }
+    _ = try await alice.documents(for: keys(20), at: nil)
+    await fixture.expectDenied { _ = try await alice.documents(for: keys(21), at: nil) }
+  }
+
+  @Test("what tells more than the documents of a result is the owner's, whatever the rules say")
+  func ownersOnly() async throws {
+    try await fixture.set("notes/a")
+    let user = try fixture.session(.named("a"), "match /{document=**} { allow read, write: if true; }")
+    let query = Query(path: path("notes"))
+    let attempts: [(String, () async throws -> Void)] = [
+      ("the past", { _ = try await user.snapshot(at: fixture.storage.clock.clock.now()) }),
+      ("plan", { _ = try await user.plan(of: query) }),
+      ("explain", { try user.checkExplaining(query) }),
+      ("collections", { _ = try await user.collectionIDs(under: path("notes/a"), after: nil, limit: 1, at: nil) }),
+      ("partitions", { _ = try await user.partitionPoints(of: query, count: 1, minimumSize: 1, at: nil) }),
+      ("clearing", { try await user.clear(path("notes")) }),
+    ]
+    for (name, attempt) in attempts { await fixture.expectDenied(name) { try await attempt() } }
+    #expect(try await fixture.read(user, "notes/a"))
+  }
+}

@@ -1,0 +1,191 @@
+import HearthModel
+import Testing
+
+@testable import HearthServer
+
+/// Commits of callers under security rules.
+@Suite("Writes under rules", .timeLimit(.minutes(1)))
+struct RuleWriteTests {
+  private let fixture: RulesFixture
+
+  init() throws {
+    fixture = try RulesFixture()
+  }
+
+  private static let methods = """
+    match /c/{id} {
+      allow create: if request.resource.data.owner == request.auth.uid && request.resource.data.at == request.time;
+      allow update: if resource.data.owner == request.auth.uid
+        && request.resource.data.diff(resource.data).affectedKeys().hasOnly(['text']);
+      allow delete: if resource.data.text == 'old';
+    }
+    """
+
+  private func created(_ owner: String) throws -> Mutation {
+    Mutation(
+      key: key("c/a"), operation: .set(EncodedFields(["owner": .string(owner)])), precondition: .none,
+      transforms: [FieldTransform(path: try FieldPath(["at"]), operation: .serverTimestamp)])
+  }
+
+  private func patch(_ name: String, _ value: Value) throws -> Mutation {
+    .patch(key("c/a"), MapValue([name: value]), mask: FieldMask([try FieldPath([name])]))
+  }
+
+  @Test("creating, updating and deleting are decided by what is there and what will be")
+  func methods() async throws {
+    let alice = try fixture.session(.named("alice"), Self.methods)
+    try await fixture.expectWriteDenied(.named("alice"), Self.methods, try created("bob"))
+    try await fixture.expectWriteDenied(
+      .named("alice"), Self.methods, .set(key("c/a"), ["owner": .string("alice"), "at": .integer(1)]))
+    try await fixture.expectWriteDenied(.named("alice"), Self.methods, .delete(key("c/a")))
+    _ = try await alice.commit(CommitRequest(mutations: [created("alice")]))
+    try await fixture.expectWriteDenied(.named("alice"), Self.methods, try patch("owner", .string("bob")))
+    try await fixture.expectWriteDenied(.named("bob"), Self.methods, try patch("text", .string("x")))
+    try await fixture.expectWriteDenied(.named("alice"), Self.methods, .delete(key("c/a")))
+    _ = try await alice.commit([try patch("text", .string("old"))], endingTransaction: [])
+    // All or nothing.
+    try await fixture.expectWriteDenied(
+      .named("alice"), Self.methods, try patch("text", .string("new")), .set(key("d/a"), [:]))
+    _ = try await alice.commit(CommitRequest(mutations: [.delete(key("c/a"))]))
+    #expect(try await !fixture.storage.storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
+  }
+
+  @Test("a condition tells nothing of a document to those who may not write it")
+  func conditions() async throws {
+    try await fixture.set("c/a", ["owner": .string("alice"), "text": .string("x")])
+    for precondition in [Precondition.exists(false), .exists(true), .updateTime(SnapshotVersion(.epoch))] {
+      for path in ["c/a", "c/none", "d/none"] {
+        var write = Mutation.set(key(path), ["owner": .string("x")])
+        write.precondition = precondition
+        try await fixture.expectWriteDenied(.named("bob"), Self.methods, write)
+        var deletion = Mutation.delete(key(path))
+        deletion.precondition = precondition
+        try await fixture.expectWriteDenied(.named("bob"), Self.methods, deletion)
+      }
+    }
+    // Those who may write learn it.
+    let alice = try fixture.session(.named("alice"), Self.methods)
+    var change = try patch("text", .string("y"))
+    change.precondition = .updateTime(SnapshotVersion(.epoch))
+    let error = await #expect(throws: StatusError.self) {
+      _ = try await alice.commit(CommitRequest(mutations: [change]))
+    }
+    #expect(error?.code == .failedPrecondition)
+  }
+
+  @Test("an error tells nothing of the size or the fields of a document to those who may not write it")
+  func sizes() async throws {
+    try await fixture.set(
+      "c/a", ["text": .string(String(repeating: "x", count: 600_000)), "list": .array([.string("carol")])])
+    let padding = Value.string(String(repeating: "y", count: 600_000))
+    for path in ["c/a", "c/none"] {
+      let mask = FieldMask([try FieldPath(["z"])])
+      var write = Mutation.patch(key(path), MapValue(["z": padding]), mask: mask)
+      write.precondition = .none
+      try await fixture.expectWriteDenied(.named("bob"), "match /d/{id} { allow write: if true; }", write)
+      write.transforms = [FieldTransform(path: try FieldPath(["list"]), operation: .arrayUnion([.string("carol")]))]
+      try await fixture.expectWriteDenied(.named("bob"), "match /d/{id} { allow write: if true; }", write)
+    }
+    // Those who may write it are told.
+    let alice = try fixture.session(.named("alice"), "match /c/{id} { allow write: if true; }")
+    let large = Mutation.patch(key("c/a"), MapValue(["z": padding]), mask: FieldMask([try FieldPath(["z"])]))
+    let error = await #expect(throws: StatusError.self) {
+      _ = try await alice.commit(CommitRequest(mutations: [large]))
+    }
+    #expect(error?.code == .invalidArgument && error?.message.contains("size") == true)
+  }
+
+  @Test("who may write a document and not read it gets its name and its time")
+  func writtenDocument() async throws {
+    try await fixture.set("polls/a", ["votes": .integer(1), "secret": .string("x")])
+    let change = Mutation.patch(
+      key("polls/a"), MapValue(["votes": .integer(2)]), mask: FieldMask([try FieldPath(["votes"])]))
+    let request = CommitRequest(mutations: [change], returnsDocument: true)
+    let writer = try fixture.session(.named("a"), "match /polls/{id} { allow update: if true; }")
+    let outcome = try await writer.commit(request)
+    #expect(try outcome.document?.fields.decoded() == [:] && outcome.document?.version == outcome.version)
+    let reader = try fixture.session(.named("a"), "match /polls/{id} { allow get, update: if true; }")
+    #expect(try await reader.commit(request).document?.fields.decoded()["secret"] == .string("x"))
+  }
+
+  @Test("the result of an increment is for those who may read the document")
+  func transformResults() async throws {
+    try await fixture.set("polls/a", ["balance": .integer(1_000)])
+    let probe = Mutation(
+      key: key("polls/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
+      transforms: [FieldTransform(path: try FieldPath(["balance"]), operation: .increment(.integer(0)))])
+    for (matches, result) in [
+      ("allow update: if true;", Value.null), ("allow get, update: if true;", .integer(1_000)),
+    ] {
+      let caller = try fixture.session(.named("a"), "match /polls/{id} { \(matches) }")
+      let outcomes = [
+        try await caller.commit(CommitRequest(mutations: [probe])),
+        try await caller.commit([probe], endingTransaction: []),
+      ]
+      for outcome in outcomes { #expect(outcome.results.first?.transformResults == [result]) }
+    }
+  }
+
+  @Test("who may read a document learns that it has changed, also if the rules do not allow the write any more")
+  func lostRace() async throws {
+    let matches = "match /slots/{id} { allow read; allow update: if resource.data.owner == null; }"
+    let free = try await fixture.set("slots/a", ["owner": .null])
+    fixture.storage.clock.advance(seconds: 1)
+    try await fixture.set("slots/a", ["owner": .string("bob")])
+    var claim = Mutation.set(key("slots/a"), ["owner": .string("alice")])
+    claim.precondition = .updateTime(free)
+    let alice = try fixture.session(.named("alice"), matches)
+    let error = await #expect(throws: StatusError.self) {
+      _ = try await alice.commit(CommitRequest(mutations: [claim]))
+    }
+    #expect(error?.code == .failedPrecondition)
+    try await fixture.expectWriteDenied(.named("alice"), matches.replacing("allow read;", with: ""), claim)
+  }
+
+  @Test("a verification is a read")
+  func verify() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    let verification = Mutation(key: key("notes/a"), operation: .verify, precondition: .exists(true))
+    _ = try await fixture.session(.named("alice"), RulesFixture.owned).commit(CommitRequest(mutations: [verification]))
+    try await fixture.expectWriteDenied(.named("bob"), RulesFixture.owned, verification)
+  }
+
+  @Test("getAfter sees the documents after all writes of the request, and get those before")
+  func after() async throws {
+    let matches = """
+      match /rooms/{id} {
+        allow create: if getAfter(/databases/$(database)/documents/members/$(id)).data.user == request.auth.uid
+          && !exists(/databases/$(database)/documents/members/$(id));
+      }
+      match /members/{id} { allow write: if existsAfter(/databases/$(database)/documents/rooms/$(id)); }
+      """
+    let alice = try fixture.session(.named("alice"), matches)
+    let room = Mutation.set(key("rooms/1"), [:])
+    let member = Mutation.set(key("members/1"), ["user": .string("alice")])
+    try await fixture.expectWriteDenied(.named("alice"), matches, room)
+    try await fixture.expectWriteDenied(.named("alice"), matches, member)
+    try await fixture.expectWriteDenied(
+      .named("alice"), matches, room, .set(key("members/1"), ["user": .string("bob")]))
+    _ = try await alice.commit(CommitRequest(mutations: [room, member]))
+    #expect(try await fixture.storage.storage.documents(for: [key("members/1")], at: nil).documents[0].isFound)
+  }
+
+  @Test("nobody locks what it may not read", arguments: [TransactionIsolation.pessimistic, .optimistic])
+  func locks(isolation: TransactionIsolation) async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    await fixture.expectDenied {
+      _ = try await fixture.session(.named("bob"), RulesFixture.owned).beginTransaction(isolation)
+    }
+    // In development users have transactions, as with the emulator.
+    let access = AccessRules(
+      try RulesFixture.rules(RulesFixture.owned), isDevelopment: true, clock: fixture.storage.clock.clock)
+    let bob = fixture.session(.named("bob"), access)
+    let transaction = try await bob.beginTransaction(isolation)
+    for read in [Access.get([key("notes/a")]), .list(Query(path: path("notes")))] {
+      let error = await #expect(throws: StatusError.self) { _ = try await bob.read(read, in: transaction) }
+      #expect(error?.code == .permissionDenied)
+    }
+    #expect(fixture.storage.database.registry.use().reads == 0)
+    try await bob.rollback(transaction)
+  }
+}
