@@ -9,7 +9,9 @@ package struct BoundedFile: Sendable {
     private let file: Int?
 
     fileprivate init(path: String) {
-      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      // Of the file that links lead to: secrets of Kubernetes and certificates of certbot are links, which are changed behind them.
+      let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+      let attributes = try? FileManager.default.attributesOfItem(atPath: target)
       modified = attributes?[.modificationDate] as? Date
       size = attributes?[.size] as? Int
       file = attributes?[.systemFileNumber] as? Int

@@ -4,6 +4,7 @@ extension Machine {
     guard builtin.takes(arguments.count), let first = arguments.first else {
       throw .wrongArgumentCount(builtin.rawValue, count: arguments.count)
     }
+    for argument in arguments { try spend(argument.weight) }
     let unsupported = RuleFailure.unsupported("\(builtin.rawValue)()", types: arguments.map(\.typeName))
     switch builtin {
     case .debug: return first
@@ -21,7 +22,6 @@ extension Machine {
       guard let value = Conversions.math(builtin, arguments) else { throw unsupported }
       return value
     case .hashingCRC32, .hashingCRC32C, .hashingMD5, .hashingSHA256:
-      try spend(first.weight)
       switch first {
       case .bytes(let bytes): return .bytes(Conversions.hash(builtin, bytes))
       case .string(let text): return .bytes(Conversions.hash(builtin, Array(text.utf8)))
@@ -45,7 +45,9 @@ extension Machine {
     let names = path.names
     // `databases/D/documents/`, and pairs of a collection and a document.
     guard names.count >= 5, names.count % 2 == 1, names[0] == "databases", names[2] == "documents",
-      names[1] == request.path.dropFirst().first, !names.contains("")
+      names[1] == request.path.dropFirst().first,
+      // One name stays one name: a value with a slash must not lead to another document.
+      !names.contains(where: { $0.isEmpty || $0.utf8.contains(UInt8(ascii: "/")) })
     else { throw .badDocumentPath(path.text) }
     let document = LookedUpDocument(
       path: names, isAfterwards: builtin == .getAfter || builtin == .existsAfter)

@@ -155,6 +155,8 @@ struct Machine {
       return try bounded(try Operators.binary(infix, left, right))
     case .index:
       let (base, index) = try popTwo()
+      // The units of a string are counted from its beginning.
+      if case .string = base { try spend(base.weight) }
       return try Operators.index(base, index)
     case .slice:
       let values = try popValues(3)
@@ -166,8 +168,8 @@ struct Machine {
       return .bool(!flag)
     case .negate: return try Operators.negated(try popValue())
     case .typeTest(let type): return .bool(try type.contains(try popValue()))
-    case .list(let count): return try bounded(.list(try popValues(Int(count))))
-    case .map(let count): return try bounded(try map(try popValues(2 * Int(count))))
+    case .list(let count): return try bounded(.list(try decided(try popValues(Int(count)))))
+    case .map(let count): return try bounded(try map(try decided(try popValues(2 * Int(count)))))
     case .path(let index): return try bounded(.path(try path(program.paths[Int(index)])))
     case .builtin(let builtin, let count): return try call(builtin, try popValues(Int(count)))
     case .method(let method, let pattern):
@@ -218,6 +220,18 @@ struct Machine {
     return .map(RuleMap(fields))
   }
 
+  /// The members of a list or a map. What a query leaves open cannot be one: comparisons within lists know no third answer.
+  private func decided(_ values: [RuleValue]) throws(RuleFailure) -> [RuleValue] {
+    for value in values {
+      switch value {
+      case .constraint(let constraint): throw .undecided(constraint.field)
+      case .partialMap(let map): throw .undecided(map.name)
+      default: continue
+      }
+    }
+    return values
+  }
+
   private mutating func path(_ template: [Program.PathPart]) throws(RuleFailure) -> RulePath {
     let count = template.count { part in
       if case .expression = part { true } else { false }
@@ -229,6 +243,7 @@ struct Machine {
       case .segment(let segment): segments.append(segment)
       case .expression:
         guard let value = values.popFirst() else { continue }
+        try spend(value.weight)
         if case .path(let path) = value {
           segments += path.segments
         } else {

@@ -145,6 +145,8 @@ extension Methods {
     case (.hasAny, .list(let list)):
       for item in list.items where (try? constraint.has(member: item)) == true { return .bool(true) }
     case (.hasAll, .list(let list)):
+      // Nothing is known of a field that need not be a list.
+      guard !list.items.isEmpty else { break }
       for item in list.items { _ = try constraint.has(member: item) }
       return .bool(true)
     default: break

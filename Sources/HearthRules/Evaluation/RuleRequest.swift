@@ -41,6 +41,8 @@ package struct RuleRequest: Sendable {
     path = query.parent + [query.collection]
     var fields = Self.fields(.list, path, auth, time)
     fields["query"] = query.value
+    // Of a collection group nobody knows the paths.
+    if query.hasAllDescendants { fields["path"] = nil }
     request = .map(fields)
     resource = .partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
   }

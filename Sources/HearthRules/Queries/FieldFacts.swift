@@ -64,11 +64,23 @@ extension FieldConstraint {
     case .lessOrEqual: addUpper(Bound(value: value, isInclusive: true))
     case .greater: addLower(Bound(value: value, isInclusive: false))
     case .greaterOrEqual: addLower(Bound(value: value, isInclusive: true))
-    case .notEqual: exclude([value])
-    case .notIn: if case .list(let list) = value { exclude(list.items) }
+    case .notEqual: exclude([value].filter(\.isExact))
+    case .notIn: if case .list(let list) = value { exclude(list.items.filter(\.isExact)) }
     case .arrayContains: addMember(value)
     // Disjunctions have replaced these.
     case .equal, .in, .arrayContainsAny: break
+    }
+  }
+}
+
+extension RuleValue {
+  /// False for values that may stand for several of documents: references of other projects, and times that are not set yet.
+  fileprivate var isExact: Bool {
+    switch self {
+    case .path, .timestamp: false
+    case .list(let list): list.items.allSatisfy(\.isExact)
+    case .map(let map): map.fields.values.allSatisfy(\.isExact)
+    default: true
     }
   }
 }

@@ -68,7 +68,18 @@ struct LooseKey: Hashable, Sendable {
     case .duration(let duration): hasher.combine(duration)
     case .path(let path): for name in path.names { name.hashBytes(into: &hasher) }
     case .list(let list): for item in list.items { LooseKey(item).hash(into: &hasher) }
-    case .map(let map): hasher.combine(map.fields.count)
+    case .map(let map):
+      // Maps have no order: a sum of the hashes of their entries.
+      var sum = map.fields.count
+      for (name, value) in map.fields {
+        var entry = Hasher()
+        entry.combine(name)
+        LooseKey(value).hash(into: &entry)
+        sum &+= entry.finalize()
+      }
+      hasher.combine(sum)
+    case .latlng(let place): hasher.combine(place)
+    case .vector(let numbers): hasher.combine(numbers)
     default: hasher.combine(value.typeName)
     }
   }

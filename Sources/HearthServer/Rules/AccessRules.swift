@@ -25,9 +25,10 @@ package final class AccessRules: AccessGuard {
     var common: RuleSet?
     var projects: [String: RuleSet] = [:]
     var release = 0
+    var observers: [@Sendable () -> Void] = []
   }
 
-  private let isDevelopment: Bool
+  let isDevelopment: Bool
   /// The databases for callers other than the owner; nil for all.
   private let databases: UsersDatabases?
   private let clock: ServerClock
@@ -48,12 +49,19 @@ package final class AccessRules: AccessGuard {
 
   /// Replaces the rules of a project, or of all projects that have none of their own.
   ///
-  /// Listeners that these do not allow end at the next refresh of their streams, or at the next change.
+  /// Listeners that these do not allow end.
   package func replace(_ rules: RuleSet, of project: String? = nil) {
-    state.withLock { state in
+    let observers = state.withLock { state in
       if let project { state.projects[project] = rules } else { state.common = rules }
       state.release += 1
+      return state.observers
     }
+    for observe in observers { observe() }
+  }
+
+  /// Calls a function after each replacement, as long as these rules live.
+  func observe(_ observer: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(observer) }
   }
 
   var release: Int { state.withLock { $0.release } }
@@ -82,7 +90,7 @@ package final class AccessRules: AccessGuard {
     switch access {
     case .get, .list, .aggregate, .write, .watch:
       return RuleCheck(
-        rules: rules, caller: caller, database: database, time: clock.now(), explains: isDevelopment)
+        rules: rules, auth: caller.ruleValue, database: database, time: clock.now(), explains: isDevelopment)
     // Clients of users need none: they read, and commit on condition that nothing has changed. An open one locks what others write.
     case .beginTransaction:
       guard isDevelopment else { throw .insufficientPermissions }

@@ -4,7 +4,8 @@ internal import HearthRules
 /// Decides by rules on what one caller does in one database.
 struct RuleCheck: Sendable {
   let rules: RuleSet
-  let caller: Caller
+  /// `request.auth` of the caller.
+  let auth: RuleValue
   let database: DatabaseID
   /// `request.time` of a request that is no commit.
   let time: Timestamp
@@ -57,7 +58,7 @@ struct RuleCheck: Sendable {
   ) async throws(StatusError) {
     for document in documents {
       let request = RuleRequest(
-        .get, path: document.key.ruleNames(in: database), auth: caller.ruleValue, time: RuleTimestamp(time),
+        .get, path: document.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time),
         document: try RuleMap.fields(of: document))
       try await decide(&known, read, on: document.key) { rules.evaluate(request, lookUp: $0) }
     }
@@ -74,7 +75,7 @@ struct RuleCheck: Sendable {
     guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
     var known = KnownDocuments(database)
     try await decide(&known, read, on: nil) {
-      rules.evaluate(ruleQuery, auth: caller.ruleValue, time: RuleTimestamp(time), lookUp: $0)
+      rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), lookUp: $0)
     }
     return known.keys
   }
@@ -93,10 +94,12 @@ struct RuleCheck: Sendable {
         return
       case .denied: throw refusal(decision, key)
       case .needsDocuments(let wanted):
-        let keys = known.unread(among: wanted)
-        // Each round reads something.
-        guard !keys.isEmpty else { throw .insufficientPermissions }
-        try known.add(try await read(keys))
+        let unread = known.unread(among: wanted)
+        // Each round makes all of them known.
+        guard !unread.isEmpty else { throw .insufficientPermissions }
+        let documents = try await read(Array(Set(unread.map(\.key))))
+        let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
+        for (name, key) in unread { try known.add(byKey[key] ?? .missing(key, version: .none), for: name) }
       }
     }
   }
@@ -125,7 +128,7 @@ extension RuleCheck: CommitGuard {
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
       let request = RuleRequest(
-        write.method, path: key.ruleNames(in: database), auth: caller.ruleValue,
+        write.method, path: key.ruleNames(in: database), auth: auth,
         time: RuleTimestamp(time.cutToMilliseconds),
         document: try RuleMap.fields(of: before), changed: try RuleMap.fields(of: write.transition.after),
         inTransaction: inTransaction)
@@ -133,12 +136,10 @@ extension RuleCheck: CommitGuard {
         let snapshot = known
         let decision = rules.evaluate(request) { snapshot[$0] }
         if case .needsDocuments(let wanted) = decision.answer {
-          for document in wanted where !known.has(document) {
-            let key = DocumentKey(document.path, in: database)
-            let state = try key.map { key in
-              document.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
-            }
-            try known.add(state, for: document)
+          let unread = known.unread(among: wanted)
+          guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
+          for (name, key) in unread {
+            try known.add(name.isAfterwards ? after[key] ?? stored(key) : stored(key), for: name)
           }
           continue
         }
@@ -164,22 +165,9 @@ extension GuardedWrite {
 
 /// The documents that rules look up for one request.
 private struct KnownDocuments {
-  private struct Name: Hashable {
-    var path: [String]
-    var isAfterwards: Bool
-
-    init(_ path: [String], isAfterwards: Bool) {
-      self.path = path
-      self.isAfterwards = isAfterwards
-    }
-
-    init(_ document: LookedUpDocument) {
-      self.init(document.path, isAfterwards: document.isAfterwards)
-    }
-  }
-
   private let database: DatabaseID
-  private var states: [Name: DocumentLookup] = [:]
+  /// Compared by bytes, as names of documents are.
+  private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
 
   init(_ database: DatabaseID) {
@@ -188,7 +176,7 @@ private struct KnownDocuments {
 
   /// One of another database is none.
   subscript(document: LookedUpDocument) -> DocumentLookup {
-    if let state = states[Name(document)] { return state }
+    if let state = states[document] { return state }
     return DocumentKey(document.path, in: database) == nil ? .missing : .notRead
   }
 
@@ -199,25 +187,12 @@ private struct KnownDocuments {
   /// The keys of everything that was looked up.
   var keys: Set<DocumentKey> { Set(used.compactMap { DocumentKey($0.path, in: database) }) }
 
-  /// Outside of a commit a document is afterwards what it was before.
-  func unread(among wanted: [LookedUpDocument]) -> [DocumentKey] {
-    wanted.filter { !has($0) }.compactMap { DocumentKey($0.path, in: database) }
+  /// The documents that are wanted and not known, each under the name by which it is wanted.
+  func unread(among wanted: [LookedUpDocument]) -> [(name: LookedUpDocument, key: DocumentKey)] {
+    wanted.filter { !has($0) }.compactMap { name in DocumentKey(name.path, in: database).map { (name, $0) } }
   }
 
-  mutating func add(_ documents: [Document]) throws(StatusError) {
-    for document in documents {
-      let path = document.key.ruleNames(in: database)
-      for isAfterwards in [false, true] { try add(document, for: Name(path, isAfterwards: isAfterwards)) }
-    }
-  }
-
-  /// - Parameter document: Nil for one of another database.
-  mutating func add(_ document: Document?, for name: LookedUpDocument) throws(StatusError) {
-    guard let document else { return states[Name(name)] = .missing }
-    try add(document, for: Name(name))
-  }
-
-  private mutating func add(_ document: Document, for name: Name) throws(StatusError) {
+  mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) {
     states[name] = try RuleMap.fields(of: document).map { .found($0) } ?? .missing
   }
 

@@ -15,7 +15,8 @@ extension RuleQuery {
       orders: query.explicitOrders.map {
         Order(field: $0.path.canonicalString, isDescending: $0.direction == .descending)
       },
-      limit: query.limit.map { Int64($0) })
+      // With an offset the query that runs has a larger limit, which is the one to be decided.
+      limit: query.limit.map { Int64($0) }, offset: nil)
   }
 }
 

@@ -66,7 +66,8 @@ extension DocumentKey {
   init?(_ path: [String], in database: DatabaseID) {
     let beginning = database.ruleNames
     guard path.starts(with: beginning),
-      let key = try? DocumentKey(ResourcePath(Array(path.dropFirst(beginning.count))))
+      let key = try? DocumentKey(ResourcePath(Array(path.dropFirst(beginning.count)))),
+      key.path.segments.count == path.count - beginning.count
     else { return nil }
     self = key
   }

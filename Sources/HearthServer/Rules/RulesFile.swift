@@ -50,15 +50,12 @@ package final class RulesFile: Sendable {
   }
 
   /// Reads the file again whenever it has changed, until the task is cancelled. Rules with errors change nothing.
-  ///
-  /// - Parameter replaced: Called after new rules are in force.
-  func watch(every interval: Duration, logger: Logger, replaced: @Sendable () -> Void) async {
+  func watch(every interval: Duration, logger: Logger) async {
     while (try? await Task.sleep(for: interval)) != nil {
       guard file.stamp != seen.withLock({ $0 }) else { continue }
       do throws(ServerError) {
         log(try read(), logger)
         logger.info("the rules were read again", metadata: ["file": .escaped(file.path)])
-        replaced()
       } catch {
         logger.error("the rules stay as they are", metadata: ["error": .escaped("\(error)")])
       }

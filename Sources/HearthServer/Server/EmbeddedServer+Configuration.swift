@@ -48,8 +48,8 @@ extension EmbeddedServer {
       }
     }
 
-    /// True if callers may replace the rules.
-    var isDevelopment: Bool { if case .development = self { true } else { false } }
+    /// True if callers may replace the rules, and may do everything where there are none.
+    var isDevelopment: Bool { rules.isDevelopment }
   }
 
   /// The configuration of a server at its start.
@@ -104,8 +104,7 @@ extension EmbeddedServer {
           .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
       }
       guard reach == .otherMachines else { return false }
-      switch callers {
-      case .development:
+      if callers.isDevelopment {
         guard permissions.contains(.openToEveryone) else {
           throw ServerError(
             .address,
@@ -115,7 +114,7 @@ extension EmbeddedServer {
               + "--open-to-everyone if that is what you want.")
         }
         return true
-      case .locked:
+      } else {
         guard certificate != nil || permissions.contains(.withoutTLS) else {
           throw ServerError(
             .address,

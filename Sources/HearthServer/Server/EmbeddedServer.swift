@@ -135,13 +135,9 @@ package final class EmbeddedServer: Sendable {
         })
     }
     if let rulesFile {
-      tasks.append(
-        Task {
-          await rulesFile.watch(every: configuration.intervals.rulesFile, logger: logger) {
-            calls.refreshStreams(of: "Listen")
-          }
-        })
+      tasks.append(Task { await rulesFile.watch(every: configuration.intervals.rulesFile, logger: logger) })
     }
+    configuration.callers.rules.observe { [weak calls] in calls?.refreshStreams(of: "Listen") }
     if let certificate {
       tasks.append(Task { await certificate.watch(every: configuration.intervals.certificate) })
     }
@@ -255,11 +251,6 @@ package final class EmbeddedServer: Sendable {
   /// - Throws: `StatusError` if they cannot be found out.
   package func databaseNames() async throws -> [DatabaseID] {
     try await databases.names()
-  }
-
-  /// Lets the streams of all listeners decide again on what new rules do not allow.
-  func refreshListeners() {
-    calls.refreshStreams(of: "Listen")
   }
 
   /// Reports what is in use now to the metrics backend, in addition to the reports at intervals.

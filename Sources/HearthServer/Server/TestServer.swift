@@ -71,7 +71,6 @@ public final class TestServer: Sendable {
   /// - Throws: An error whose description lists each mistake with its line. The former rules stay in force.
   public func setSecurityRules(_ rules: String) throws {
     self.rules.replace(try RuleSet(rules))
-    server.refreshListeners()
   }
 
   /// A token of a user for servers that do not verify signatures: this one, Google's emulators, and `hearth serve` in development.

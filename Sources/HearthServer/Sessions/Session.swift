@@ -6,17 +6,20 @@ internal import HearthWire
 ///
 /// No other code of a call names the database, its storage or its transactions; `scripts/structure --check` ensures that.
 struct Session: Sendable {
-  let caller: Caller
+  private let named: Caller
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
 
   init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
     self.database = database
-    self.caller = caller
+    named = caller
     self.accessGuard = accessGuard
     self.seal = seal
   }
+
+  /// The caller as the guard knows it now: a stream may be older than the first rules.
+  var caller: Caller { accessGuard.tellsCallersApart(in: database.id) ? named : .owner }
 
   private var storage: any ServerStorage { database.storage }
 
@@ -263,10 +266,11 @@ extension Session {
     let ending = request
     let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
-    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+    let outcome = try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
       try await database.transactions.commit(ending, ending: transaction)
     }
+    return ending.commitGuard == nil ? outcome : await hidingResults(outcome, of: mutations)
   }
 
   /// Leaves out the results of transforms of numbers in documents that the caller may write and not read: they tell what was there before.
@@ -313,7 +317,11 @@ extension Session {
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
   func grant(_ source: WatchSource, at version: SnapshotVersion) async throws(StatusError) -> WatchGrant? {
     let release = accessGuard.release
-    guard let rules = try check(.watch(source)) else { return nil }
+    guard let rules = try check(.watch(source)) else {
+      if case .owner = named { return nil }
+      // Rules may come.
+      return WatchGrant(release: release, lookedUp: [], dependsOnDocuments: false)
+    }
     let keys: [DocumentKey]
     let lookedUp: Set<DocumentKey>
     do throws(StatusError) {

@@ -221,7 +221,7 @@ struct ListenSession {
   /// The documents that have left a target and that the caller may not get as they are now.
   private func hiddenDocuments(in changes: [WatchChange]) async -> Set<DocumentKey> {
     var hidden: Set<DocumentKey> = []
-    for change in changes where !change.isIn && change.document.document.isFound {
+    for change in changes where !change.isIn && change.isContentNew && change.document.document.isFound {
       let document = change.document.document
       if await !database.mayGet(document, at: version) { hidden.insert(document.key) }
     }

@@ -18,6 +18,8 @@ struct CollectionGroupTests {
       ("match /q/{id=**} { allow list; }", true, false), ("match /q/x { allow list; }", false, false),
       ("match /q/{id=**} { allow list: if string(id) != ''; }", false, false),
       ("match /{a}/{b} { allow list: if a == 'q'; }", true, false), ("match /q/{id} { allow get; }", false, false),
+      // Ours is stricter: the documents of a group have other paths.
+      ("match /{p=**} { allow list: if request.path[3] == 'q'; }", true, false),
     ])
   func matches(_ body: String, _ isCollectionAllowed: Bool, _ isGroupAllowed: Bool) throws {
     let rules = try RuleSet(RuleSources.file(body))

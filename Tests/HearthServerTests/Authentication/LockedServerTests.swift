@@ -2,6 +2,7 @@ import Foundation
 import GRPCCore
 import HearthModel
 import HearthWire
+import NIOCore
 import RawHTTP2
 import Synchronization
 import Testing
@@ -43,10 +44,11 @@ struct LockedServerTests {
   private typealias Frame = RawHTTP2Client.Frame
 
   private func withServer<R: Sendable>(
-    _ callers: NamedCallers = NamedCallers(), _ body: (EmbeddedServer) async throws -> R
+    _ callers: NamedCallers = NamedCallers(), _ rules: AccessRules = AccessRules(),
+    _ body: (EmbeddedServer) async throws -> R
   ) async throws -> R {
     let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
-      $0.callers = .locked(callers)
+      $0.callers = .locked(callers, rules)
     }
     let result: Result<R, any Error>
     do { result = .success(try await body(server)) } catch { result = .failure(error) }
@@ -64,6 +66,37 @@ struct LockedServerTests {
       }
       let databases = try await server.databaseNames()
       #expect(databases.isEmpty, "something was written")
+    }
+  }
+
+  @Test("tells and changes nothing against rules that deny, in any call", arguments: [nil, "user"])
+  func everyDeniedCall(token: String?) async throws {
+    let rules = AccessRules(try RulesFixture.rules("match /{path=**} { allow read, write: if false; }"))
+    try await withServer(NamedCallers(), rules) { server in
+      try await ServerFixture.withClient(of: server) { fixture in
+        var owner = fixture
+        owner.metadata = ["authorization": "Bearer owner"]
+        try await owner.set("c/a", ["secret": .string("hidden text")])
+        let stored = try await owner.get("c/a")
+        try await RawHTTP2Client.withConnection(toPort: server.port, keepsMessages: true) { client in
+          let statuses = try await EveryCall.statuses(of: client, authorization: token.map { "Bearer \($0)" })
+          for (method, status) in statuses {
+            switch method {
+            // Each write and each target has an answer of its own.
+            case "BatchWrite", "Listen": #expect(status == "0", "\(method)")
+            case "ExecutePipeline": #expect(status == "12")
+            // Some name a transaction that is not open.
+            case "Commit", "Rollback": #expect(status == "7" || status == "3", "\(method)")
+            default: #expect(status == "7", "\(method)")
+            }
+          }
+          let answers = client.received.data.values.map { String(buffer: $0) }
+          #expect(answers.allSatisfy { !$0.contains("secret") && !$0.contains("hidden text") })
+          #expect(answers.count { $0.contains("Missing or insufficient permissions.") } == 2, "BatchWrite and Listen")
+        }
+        #expect(try await owner.get("c/a") == stored)
+        #expect(try await owner.ids(Query(path: ResourcePath(), collectionGroup: "c")) == ["a"])
+      }
     }
   }
 
@@ -107,17 +140,18 @@ struct LockedServerTests {
 
   // MARK: - What belongs to a caller
 
-  private func session(_ fixture: StorageFixture, _ caller: Caller, _ seal: CallerSeal) -> Session {
-    Session(fixture.database, of: caller, accessGuard: AccessRules(isDevelopment: true), seal: seal)
+  /// A caller who may do everything, by rules: without them all callers of a server for development are the same.
+  private func session(_ fixture: RulesFixture, _ caller: Caller) throws -> Session {
+    try fixture.session(caller, "match /{path=**} { allow read, write; }", isDevelopment: true)
   }
 
   private static let strangers: [Caller] = [.named("b"), .nobody, .owner]
 
   @Test("a transaction is its caller's", arguments: strangers.indices)
   func transactions(stranger: Int) async throws {
-    let (fixture, seal) = (try StorageFixture(), CallerSeal())
-    let own = session(fixture, .named("a"), seal)
-    let other = session(fixture, Self.strangers[stranger], seal)
+    let fixture = try RulesFixture()
+    let own = try session(fixture, .named("a"))
+    let other = try session(fixture, Self.strangers[stranger])
     let transaction = try await own.beginTransaction(.optimistic)
     let attempts: [() async throws -> Void] = [
       { _ = try await other.read(.get([key("c/a")]), in: transaction) },
@@ -128,21 +162,21 @@ struct LockedServerTests {
       let error = await #expect(throws: StatusError.self) { try await attempt() }
       #expect(error?.code == .invalidArgument)
     }
-    #expect(fixture.database.registry.use().transactions == 1)
+    #expect(fixture.storage.database.registry.use().transactions == 1)
     _ = try await own.commit([.set(key("c/a"), ["n": 1.value])], endingTransaction: transaction)
-    #expect(fixture.database.registry.use().transactions == 0)
+    #expect(fixture.storage.database.registry.use().transactions == 0)
   }
 
   @Test("a label is its caller's: another caller's request with the same one is carried out and has its own answer")
   func labels() async throws {
-    let (fixture, seal) = (try StorageFixture(), CallerSeal())
+    let fixture = try RulesFixture()
     let mutations = [Mutation.set(key("c/a"), ["n": 1.value])]
     let text = "00000000000000aa-000000000000000000000000000000bb"
     let label = try RequestLabel(parsing: text, mutations: mutations, database: ServerFixture.database)
     let request = CommitRequest(mutations: mutations, label: label)
     var versions: [SnapshotVersion] = []
     for caller in [Caller.named("a"), .named("b"), .nobody, .owner] {
-      let session = session(fixture, caller, seal)
+      let session = try session(fixture, caller)
       let first = try await session.commit(request).version
       #expect(try await session.commit(request).version == first)
       versions.append(first)
@@ -153,9 +187,9 @@ struct LockedServerTests {
 
   @Test("a page token is its caller's", arguments: strangers.indices)
   func pageTokens(stranger: Int) throws {
-    let (fixture, seal) = (try StorageFixture(), CallerSeal())
-    let own = session(fixture, .named("a"), seal)
-    let other = session(fixture, Self.strangers[stranger], seal)
+    let fixture = try RulesFixture()
+    let own = try session(fixture, .named("a"))
+    let other = try session(fixture, Self.strangers[stranger])
     let token = PageToken(lastID: "secret", kind: .documents, of: "c")
     let text = own.text(of: token)
     #expect(try own.pageToken(text, kind: .documents, of: "c")?.lastID == "secret")

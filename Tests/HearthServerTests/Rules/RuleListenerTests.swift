@@ -183,6 +183,31 @@ struct RuleListenerTests {
     #expect(news.contains("rooms/b in 4") && !news.contains { $0.hasPrefix("notes") }, "\(news)")
   }
 
+  @Test("the first rules hold for streams that are older")
+  func olderStream() async throws {
+    try await fixture.set("notes/a", ["owner": .string("bob")])
+    let access = AccessRules(isDevelopment: true, clock: fixture.storage.clock.clock)
+    let alice = fixture.session(.named("alice"), access)
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: access)
+    #expect(try await listener.add(Query(path: path("notes")), id: 2).contains("notes/a in 2"))
+    _ = try await alice.commit(CommitRequest(mutations: [.set(key("notes/b"), [:])]))
+    #expect(try await listener.catchUp().contains("notes/b in 2"))
+    access.replace(try RulesFixture.rules(RulesFixture.owned))
+    let end = try await listener.refresh()
+    #expect(end.contains { $0.hasPrefix("remove 2 (7") }, "\(end)")
+    await fixture.expectDenied { _ = try await alice.commit(CommitRequest(mutations: [.set(key("notes/c"), [:])])) }
+  }
+
+  @Test("those who observe rules hear of each replacement")
+  func observed() throws {
+    let access = AccessRules()
+    let count = Mutex(0)
+    access.observe { count.withLock { $0 += 1 } }
+    access.replace(try RulesFixture.rules(RulesFixture.owned))
+    access.replace(try RulesFixture.rules(RulesFixture.owned), of: "p")
+    #expect(count.withLock { $0 } == 2)
+  }
+
   @Test("in development the caller is told which rule has refused")
   func explained() async throws {
     try await fixture.set("notes/a", ["owner": .string("alice")])

@@ -82,7 +82,9 @@ struct RuleReadTests {
     try await fixture.set("members/1alice")
     #expect(try await !fixture.read(alice, "rooms/1"))
     // Nobody's rule fails, and an error denies.
-    await fixture.expectDenied { _ = try await fixture.read(try fixture.session(.nobody, RulesFixture.byRole), "notes/a") }
+    await fixture.expectDenied {
+      _ = try await fixture.read(try fixture.session(.nobody, RulesFixture.byRole), "notes/a")
+    }
   }
 
   @Test("a request of many documents looks up twenty documents at most")
@@ -109,5 +111,44 @@ struct RuleReadTests {
     ]
     for (name, attempt) in attempts { await fixture.expectDenied(name) { try await attempt() } }
     #expect(try await fixture.read(user, "notes/a"))
+  }
+
+  private static let byOwner = """
+    match /notes/{id} {
+      allow read: if exists(/databases/$(database)/documents/users/$(resource.data.owner));
+      allow write: if exists(/databases/$(database)/documents/users/$(request.resource.data.owner));
+    }
+    """
+
+  @Test("a value with a slash in a path leads to no other document, and to an answer")
+  func slashes() async throws {
+    try await fixture.set("users/mallory/notes/n")
+    try await fixture.set("users/x")
+    let mallory = try fixture.session(.named("mallory"), Self.byOwner)
+    for owner in ["mallory/notes/n", "a/b/c", "x/", "/x"] {
+      let query = Query(
+        path: path("notes"), filters: [.field(try FieldPath(["owner"]), .equal, .string(owner))])
+      await fixture.expectDenied(owner) { _ = try await mallory.page(of: query, after: nil, at: nil) }
+      try await fixture.expectWriteDenied(
+        .named("mallory"), Self.byOwner, .set(key("notes/a"), ["owner": .string(owner)]))
+    }
+    _ = try await mallory.commit(CommitRequest(mutations: [.set(key("notes/a"), ["owner": .string("x")])]))
+  }
+
+  @Test("documents whose names differ only in their bytes are looked up apart")
+  func equivalentNames() async throws {
+    let (own, others) = ("caf\u{E9}", "cafe\u{301}")
+    try await fixture.set("rooms/\(own)", ["member": .string("alice")])
+    try await fixture.set("rooms/\(others)", ["member": .string("bob")])
+    let matches = """
+      match /notes/{room} {
+        allow read: if get(/databases/$(database)/documents/rooms/$(room)).data.member == request.auth.uid;
+      }
+      """
+    let alice = try fixture.session(.named("alice"), matches)
+    _ = try await alice.documents(for: [key("notes/\(own)")], at: nil)
+    for keys in [[own, others], [others]] {
+      await fixture.expectDenied { _ = try await alice.documents(for: keys.map { key("notes/\($0)") }, at: nil) }
+    }
   }
 }

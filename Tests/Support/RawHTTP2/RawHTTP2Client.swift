@@ -80,12 +80,12 @@ package final class RawHTTP2Client: Sendable {
   /// Runs `body` with a connection that has sent its preface to a port of this machine.
   package static func withConnection<R>(
     toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    streamWindow: UInt32 = UInt32(Int32.max), connectionWindow: UInt32 = UInt32(Int32.max),
-    _ body: (RawHTTP2Client) async throws -> R
+    keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
+    connectionWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     let client = try await connect(
       toPort: port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
-      streamWindow: streamWindow, connectionWindow: connectionWindow)
+      keepsMessages: keepsMessages, streamWindow: streamWindow, connectionWindow: connectionWindow)
     do {
       let result = try await body(client)
       try? await client.channel.close().get()

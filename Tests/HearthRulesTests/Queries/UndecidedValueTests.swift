@@ -1,0 +1,73 @@
+import RulesSupport
+import Testing
+
+@testable import HearthRules
+
+/// Conditions about what the filters of a query leave open. Some document of the result does not meet them.
+@Suite("What a query leaves open")
+struct UndecidedValueTests {
+  private func isAllowed(_ condition: String, _ filter: RuleFilter) throws -> Bool {
+    let rules = try RuleSet(RuleSources.file("match /q/{id} { allow list: if \(condition); }"))
+    let query = RuleQuery(parent: RuleSources.root, collection: "q", filter: filter)
+    return rules.evaluate(query, auth: RuleSources.auth, time: RuleSources.time, lookUp: RuleSources.lookUp).isAllowed
+  }
+
+  @Test(
+    "is no member of a list or a map, so that no comparison of these decides on it",
+    arguments: [
+      "!(['secret'].hasAny([resource.data.v]))", "!('secret' in [resource.data.v, 'x'])",
+      "[resource.data.v] != ['secret']",
+      "!(['secret'].toSet().hasAny([resource.data.v].toSet()))", "['secret'].removeAll([resource.data.v]).size() == 1",
+      "{'v': 'secret'}.diff({'v': resource.data.v}).changedKeys().size() == 1",
+      "{'v': resource.data.v} != {'v': 'secret'}",
+      "[resource.data] != [{'v': 'secret'}]", "resource.data.v.hasAll([])",
+    ])
+  func members(condition: String) throws {
+    #expect(try !isAllowed(condition, .field(["v"], .greaterOrEqual, .string(""))))
+  }
+
+  @Test("a member that a comparison has decided is one")
+  func decidedMember() throws {
+    #expect(try isAllowed("[resource.data.v >= ''][0]", .field(["v"], .greaterOrEqual, .string(""))))
+    #expect(try isAllowed("resource.data.v in ['a', 'b']", .field(["v"], .equal, .string("a"))))
+  }
+
+  @Test("a reference or a time that a filter excludes may stand for others")
+  func excluded() throws {
+    let path = RuleValue.path(RulePath(RuleSources.root + ["users", "x"]))
+    for value in [path, .list([path]), .map(["p": path]), .timestamp(RuleSources.time)] {
+      for filter in [RuleFilter.field(["v"], .notEqual, value), .field(["v"], .notIn, .list([value]))] {
+        #expect(try !isAllowed("resource.data.v != /databases/(default)/documents/users/x", filter))
+      }
+    }
+    #expect(try isAllowed("resource.data.v != 'a'", .field(["v"], .notEqual, .string("a"))))
+  }
+
+  @Test("an offset that is not known is no number")
+  func offset() throws {
+    let rules = try RuleSet(RuleSources.file("match /q/{id} { allow list: if request.query.offset == 0; }"))
+    for (offset, isAllowed) in [(0, true), (1, false), (nil, false)] as [(Int64?, Bool)] {
+      let query = RuleQuery(parent: RuleSources.root, collection: "q", offset: offset)
+      #expect(
+        rules.evaluate(query, auth: .null, time: RuleSources.time, lookUp: RuleSources.lookUp).isAllowed == isAllowed)
+    }
+  }
+}
+
+@Suite("Members of sets")
+struct LooseKeyTests {
+  @Test("different maps, places and vectors have different hashes, so that a set of them costs no more than others")
+  func hashes() {
+    let values: [(Int) -> RuleValue] = [
+      { .map(["a": .int(Int64($0))]) }, { .map(["a": .map(["b": .int(Int64($0))])]) }, { .vector([Double($0)]) },
+      { .list([.map(["a": .int(Int64($0))])]) },
+    ]
+    for value in values {
+      #expect(Set((0..<1_000).map { LooseKey(value($0)).hashValue }).count > 900)
+    }
+    #expect(LooseKey(.map(["a": .int(1), "b": .int(2)])) == LooseKey(.map(["b": .float(2), "a": .float(1)])))
+    #expect(
+      LooseKey(.map(["a": .int(1), "b": .int(2)])).hashValue
+        == LooseKey(.map(["b": .float(2), "a": .float(1)])).hashValue)
+  }
+}
