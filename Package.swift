@@ -348,7 +348,7 @@ let package = Package(
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
-        .copy("Resources/js_lists.mjs"),
+        .copy("Resources/js_lists.mjs"), .copy("Resources/rules_unit_testing.mjs"),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -360,7 +360,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LoadTests",
-      dependencies: ["Hearth", "HearthServer", "InteropSupport", "TestSupport", logging],
+      dependencies: [
+        "Hearth", "HearthAuthentication", "HearthRPC", "HearthServer", "InteropSupport", "TestSupport", logging,
+      ],
       resources: [
         .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),
         .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"), .copy("Resources/google_js_steps.mjs"),

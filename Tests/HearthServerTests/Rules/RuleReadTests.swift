@@ -113,6 +113,14 @@ struct RuleReadTests {
     #expect(try await fixture.read(user, "notes/a"))
   }
 
+  @Test("in development, tools for tests clear without a token")
+  func clearing() async throws {
+    try await fixture.set("notes/a")
+    let nobody = try fixture.session(.nobody, "match /notes/{id} { allow read; }", isDevelopment: true)
+    try await nobody.clear(path("notes"))
+    #expect(try await !fixture.read(nobody, "notes/a"))
+  }
+
   private static let byOwner = """
     match /notes/{id} {
       allow read: if exists(/databases/$(database)/documents/users/$(resource.data.owner));

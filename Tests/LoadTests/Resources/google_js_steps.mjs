@@ -29,7 +29,9 @@ export function connect(api, projectId, database = "(default)") {
   const app = initializeApp({ projectId, apiKey: "none" }, `app ${apps.length}`);
   apps.push(app);
   const db = api.initializeFirestore(app, {}, database);
-  api.connectFirestoreEmulator(db, hostname, Number(port));
+  // Without one, the SDK sends none to an emulator.
+  const token = process.env.HEARTH_SUITE_TOKEN;
+  api.connectFirestoreEmulator(db, hostname, Number(port), token ? { mockUserToken: token } : {});
   return db;
 }
 

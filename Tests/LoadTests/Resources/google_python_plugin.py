@@ -6,6 +6,7 @@ The suite knows Google's emulator, and skips on it what that cannot do. This plu
 - leaves out the parameter of the enterprise edition, whose tests are those pipelines;
 - with HEARTH_SUITE_TRANSPORT=rest makes Client talk REST, leaves out the tests that need a call which the client does not offer over
   REST, and names both;
+- with HEARTH_SUITE_TOKEN sends that token over gRPC in the place of the one that the client sends to emulators;
 - prints the counts and the reasons of skipped tests at the end.
 """
 
@@ -19,12 +20,18 @@ import grpc
 from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import firestore
+from google.cloud.firestore_v1 import base_client
 from google.cloud.firestore_v1 import client as client_module
 from google.cloud.firestore_v1.services.firestore import FirestoreClient
 from google.cloud.firestore_v1.services.firestore.transports.rest import FirestoreRestTransport
 
 IS_REST = os.environ.get("HEARTH_SUITE_TRANSPORT") == "rest"
-NAME = "google python suite over REST" if IS_REST else "google python suite"
+TOKEN = os.environ.get("HEARTH_SUITE_TOKEN")
+NAME = "google python suite"
+if IS_REST:
+    NAME += " over REST"
+if TOKEN:
+    NAME += " with a token"
 # Parts of the reasons with which the suite skips on an emulator.
 FORCED = ("Query profile not supported", "PartitionQuery not implemented", "Require index and seed data")
 NAMED_DATABASE = os.environ.get("SYSTEM_TESTS_DATABASE", "system-tests-named-db")
@@ -66,6 +73,16 @@ def use_rest():
     exceptions.from_http_response = from_status
 
 
+def send_token():
+    metadata_of = base_client.BaseClient._rpc_metadata.fget
+
+    def metadata(client):
+        return [(name, value) for name, value in metadata_of(client) if name != "authorization"] + [
+            ("authorization", f"Bearer {TOKEN}")]
+
+    base_client.BaseClient._rpc_metadata = property(metadata)
+
+
 def not_offered():
     """The calls that the client refuses over REST before it sends anything."""
     # Nothing listens on port 1; the others fail because of that.
@@ -95,6 +112,8 @@ def seed_vectors(root):
 def pytest_sessionstart(session):
     if IS_REST:
         use_rest()
+    if TOKEN:
+        send_token()
     seed_vectors(session.config.invocation_params.dir)
 
 

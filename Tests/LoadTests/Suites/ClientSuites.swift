@@ -1,19 +1,35 @@
 import Foundation
+import HearthAuthentication
 import HearthServer
 import Logging
 import TestSupport
 import Testing
 
+@testable import HearthRPC
+
 /// Programs that test our server with Google's clients. They run one after the other and without other tests at the same time: their time
 /// limits assume a machine that does nothing else.
 @Suite("Suites of Google's clients", .serialized)
 enum ClientSuites {
+  /// An administrator's secret, which suites send to a locked server.
+  static let token = "an-administrator-of-the-suites-of-google's-clients"
+
+  /// A server that nobody but an administrator may use.
+  static func locked(_ replaced: String? = nil) throws -> EmbeddedServer.Callers {
+    let authenticator = TokenAuthenticator(
+      issuers: [], administrators: try AdministratorTokens([token], source: "The suite"))
+    guard let replaced else { return .locked(authenticator) }
+    return .locked(ReplacedToken(text: replaced, by: token, authenticator: authenticator))
+  }
+
   static func withServer(
-    databaseLimits: DatabaseLimits = DatabaseLimits(), _ body: (EmbeddedServer) async throws -> Void
+    _ callers: EmbeddedServer.Callers = .development(), databaseLimits: DatabaseLimits = DatabaseLimits(),
+    _ body: (EmbeddedServer) async throws -> Void
   ) async throws {
     let server = try await EmbeddedServer.start(
       host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) {
+      $0.callers = callers
       $0.databaseLimits = databaseLimits
     }
     do { try await body(server) } catch {
@@ -21,6 +37,34 @@ enum ClientSuites {
       throw error
     }
     await server.shutdown()
+  }
+}
+
+/// Stands for a proxy that puts a token in the place of another one: to an emulator's address, Google's Go client sends `owner` only.
+private struct ReplacedToken: CallAuthenticator {
+  let text: String
+  let replacement: String
+  let authenticator: TokenAuthenticator
+
+  init(text: String, by replacement: String, authenticator: TokenAuthenticator) {
+    self.text = text
+    self.replacement = replacement
+    self.authenticator = authenticator
+  }
+
+  private func replaced(_ metadata: CallMetadata) -> CallMetadata {
+    guard metadata["authorization"] == ["Bearer \(text)"] else { return metadata }
+    var replaced = CallMetadata()
+    replaced.add(name: "authorization", value: "Bearer \(replacement)")
+    return replaced
+  }
+
+  func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+    try authenticator.known(replaced(metadata))
+  }
+
+  func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
+    try await authenticator.identify(replaced(metadata))
   }
 }
 

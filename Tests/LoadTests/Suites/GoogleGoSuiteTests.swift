@@ -48,17 +48,21 @@ extension ClientSuites {
     "Google's integration tests of its Go client",
     Availability(name: "google go suite", reason: GoogleGoSuite.missing))
   struct GoogleGoSuiteTests {
-    @Test("all pass on a server that requires indexes", .timeLimit(.minutes(10)))
-    func pass() async throws {
+    @Test(
+      "all pass on a server that requires indexes, and on one that is locked", .timeLimit(.minutes(10)),
+      arguments: [false, true])
+    func pass(isLocked: Bool) async throws {
       var limits = DatabaseLimits()
       limits.requiresIndexes = true
-      try await ClientSuites.withServer(databaseLimits: limits) { server in
+      // The client cannot be told another token.
+      let callers = isLocked ? try ClientSuites.locked("owner") : .development()
+      try await ClientSuites.withServer(callers, databaseLimits: limits) { server in
         let output = try await GoogleGoSuite.run(port: server.port)
         let lines = output.text.split(separator: "\n")
         let counts = SuiteCounts(
           passed: lines.count { $0.hasPrefix("--- PASS: ") }, failed: lines.count { $0.hasPrefix("--- FAIL: ") },
           skipped: lines.count { $0.hasPrefix("--- SKIP: ") })
-        print("google go suite: \(counts)")
+        print("google go suite\(isLocked ? " with a token" : ""): \(counts)")
         for line in lines where line.hasPrefix("--- SKIP: ") { print("google go suite: skipped by the suite: \(line)") }
         #expect(output.status == 0, "\(output.text)")
         #expect(counts.failed == 0 && counts.skipped == 0, "\(output.text)")

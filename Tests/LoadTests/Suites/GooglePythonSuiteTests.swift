@@ -15,11 +15,12 @@ private enum GooglePythonSuite {
     return cache.appendingPathComponent("hearth-python-suite")
   }()
 
-  private static func call(_ arguments: String...) async throws -> Programs.Output {
+  private static func call(_ arguments: String..., token: String? = nil) async throws -> Programs.Output {
     let script = try #require(Bundle.module.url(forResource: "google_python_suite", withExtension: "py"))
     let python = try #require(Programs.find("python3"))
-    return try await Programs.runInBackground(
-      python, [script.path] + arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1"])
+    var environment = ["PYTHONDONTWRITEBYTECODE": "1"]
+    environment["HEARTH_SUITE_TOKEN"] = token
+    return try await Programs.runInBackground(python, [script.path] + arguments, environment: environment)
   }
 
   /// Installs the suite where it is not installed yet.
@@ -36,10 +37,10 @@ private enum GooglePythonSuite {
   }
 
   /// Runs the suite, and prints its lines.
-  static func run(transport: String) async throws -> Programs.Output {
+  static func run(transport: String, token: String? = nil) async throws -> Programs.Output {
     var output = Programs.Output(status: -1, text: "")
-    try await ClientSuites.withServer { server in
-      output = try await call("run", folder.path, "127.0.0.1:\(server.port)", transport)
+    try await ClientSuites.withServer(try token == nil ? .development() : ClientSuites.locked()) { server in
+      output = try await call("run", folder.path, "127.0.0.1:\(server.port)", transport, token: token)
     }
     for line in output.text.split(separator: "\n") where line.hasPrefix("google python suite") { print(line) }
     return output
@@ -56,6 +57,14 @@ extension ClientSuites {
     func passOverGRPC() async throws {
       let output = try await GooglePythonSuite.run(transport: "grpc")
       let counts = try #require(SuiteCounts(of: "google python suite", in: output.text), "\(output.text)")
+      #expect(counts == SuiteCounts(passed: 530, failed: 0, skipped: 12), "\(output.text)")
+      #expect(output.status == 0)
+    }
+
+    @Test("the same pass with an administrator's token on a locked server", .timeLimit(.minutes(10)))
+    func passOnLockedServer() async throws {
+      let output = try await GooglePythonSuite.run(transport: "grpc", token: ClientSuites.token)
+      let counts = try #require(SuiteCounts(of: "google python suite with a token", in: output.text), "\(output.text)")
       #expect(counts == SuiteCounts(passed: 530, failed: 0, skipped: 12), "\(output.text)")
       #expect(output.status == 0)
     }

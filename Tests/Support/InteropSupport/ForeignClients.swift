@@ -33,8 +33,13 @@ package enum JavaScriptSDK {
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(".build/js-sdk")
   }()
 
-  package static var isInstalled: Bool {
-    let package = folder.appendingPathComponent("node_modules/firebase/package.json")
+  package static var isInstalled: Bool { has("firebase") }
+
+  /// True if the package with which apps test their rules is there as well.
+  package static var hasRulesUnitTesting: Bool { isInstalled && has("@firebase/rules-unit-testing") }
+
+  private static func has(_ name: String) -> Bool {
+    let package = folder.appendingPathComponent("node_modules/\(name)/package.json")
     return Programs.find("node") != nil && FileManager.default.fileExists(atPath: package.path)
   }
 }
