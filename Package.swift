@@ -42,6 +42,8 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let jwt = Target.Dependency.product(
   name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["ServiceAccounts"]))
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let fuzzTargets: [Target] =
@@ -136,6 +138,8 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ] + webServicePackages,
   targets: [
@@ -198,7 +202,7 @@ let package = Package(
       dependencies: [
         "Hearth", "HearthServer", "HearthAuthentication", "HearthRules", "HearthRPC", "HearthData", "HearthCache",
         "HearthStore", "HearthPlan", "HearthModel", arguments, logging, metrics, nioCore, nioPosix, nioHTTP1, lifecycle,
-        signals,
+        signals, crypto, certificates, asn1,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),

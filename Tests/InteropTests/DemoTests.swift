@@ -17,6 +17,12 @@ struct DemoTests {
     #expect(checks.count >= 20)
     let chapters = lines.filter { $0["type"] as? String == "chapter" }.compactMap { $0["title"] as? String }
     #expect(chapters.contains("Two processes share one cache, and one of them is killed"))
+    #expect(chapters.contains("Two users: TLS, tokens and security rules"))
+    #expect(
+      checks.contains {
+        $0["what"] as? String == "ada's notes at the backend"
+          && $0["found"] as? String == #"["idea: made offline", "plan: her plan"]"#
+      })
     #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("batches left in the outbox, which process") == true })
     #expect(
       checks.contains { $0["what"] as? String == "its outbox" && $0["found"] as? String == "75 writes in 25 batches" })
@@ -42,7 +48,7 @@ struct DemoTests {
       shown += run.text
     }
     #expect(
-      shown.contains("6 caches") && shown.contains("cities/SF") && shown.contains("20 writes in 10 batches\n"),
+      shown.contains("8 caches") && shown.contains("cities/SF") && shown.contains("20 writes in 10 batches\n"),
       "\(shown)")
     #expect(output.text.contains("  hearth serve --data '\(folder)/backend'"))
     #expect(FileManager.default.fileExists(atPath: folder + "/backend"))

@@ -39,6 +39,7 @@ struct DemoStory {
     try await folderIsRestored(witness: witness)
     try await cacheIsShared(witness: witness, cityCount: cities.count + 1)
     try await witness.firestore.terminate()
+    try await usersAreKeptApart()
   }
 
   /// Reads from the backend to find a wrong address: a write would wait for the backend without end, a read does not.

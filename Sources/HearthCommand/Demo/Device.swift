@@ -22,6 +22,13 @@ struct BackendAddress: Sendable, CustomStringConvertible {
   }
 }
 
+/// A user of a backend with TLS.
+struct SignedIn {
+  /// The certificate to trust, in PEM form.
+  var certificateFile: String
+  var credentials: any FirestoreCredentials
+}
+
 /// One device of the story: a Firestore client with a cache of its own.
 struct Device {
   let firestore: Firestore
@@ -31,7 +38,8 @@ struct Device {
   ///   - project: the project's id, the same for all devices.
   ///   - backend: the server that the device synchronizes with.
   ///   - cache: the folder of the durable cache, or nil for a cache in memory.
-  init(name: String, project: String, backend: BackendAddress, cache: URL?) throws {
+  ///   - signedIn: the user, if the backend has TLS and tells users apart.
+  init(name: String, project: String, backend: BackendAddress, cache: URL?, signedIn: SignedIn? = nil) throws {
     if FirebaseApp.app(name: name) == nil {
       let options = FirebaseOptions(googleAppID: "1:1:swift:demo", gcmSenderID: "1")
       options.projectID = project
@@ -43,7 +51,11 @@ struct Device {
     firestore = Firestore.firestore(app: app)
     let settings = FirestoreSettings()
     settings.host = backend.description
-    settings.isSSLEnabled = false
+    settings.isSSLEnabled = signedIn != nil
+    if let signedIn {
+      settings.credentials = signedIn.credentials
+      settings.trustedCertificateFiles = [signedIn.certificateFile]
+    }
     settings.dispatchQueue = DispatchQueue(label: "hearth.demo.\(name)")
     settings.cacheSettings = cache.map { PersistentCacheSettings(directory: $0) } ?? MemoryCacheSettings()
     firestore.settings = settings
