@@ -53,8 +53,9 @@ extension DataError {
         " Is a Firestore backend there? If it uses TLS, add --tls."
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
-      case .unauthenticated, .permissionDenied:
-        " Give --credentials with the key file of a service account, or --token."
+      case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
+      case .permissionDenied:
+        " Another caller may be allowed to: give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .deadlineExceeded: " The backend at \(place) is slow; ask for less with --limit, or try again."
       default: ""
       }

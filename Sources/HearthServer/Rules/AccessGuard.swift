@@ -46,6 +46,11 @@ protocol AccessGuard: Sendable {
   /// - Throws: PERMISSION_DENIED for a caller that may do nothing there.
   func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError)
 
+  /// Called before databases are listed. A caller who may list some is told of those only.
+  ///
+  /// - Throws: PERMISSION_DENIED for a caller that may list none, whatever databases there are.
+  func checkListing(by caller: Caller) throws(StatusError)
+
   /// False if every caller is taken for the owner.
   func tellsCallersApart(in database: DatabaseID) -> Bool
 

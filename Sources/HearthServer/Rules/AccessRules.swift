@@ -81,6 +81,11 @@ package final class AccessRules: AccessGuard {
     }
   }
 
+  func checkListing(by caller: Caller) throws(StatusError) {
+    if case .owner = caller { return }
+    guard isDevelopment else { throw .insufficientPermissions }
+  }
+
   func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
     if case .owner = caller { return nil }
     guard let rules = rules(of: database) else {

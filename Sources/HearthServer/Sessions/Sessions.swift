@@ -26,9 +26,10 @@ struct Sessions: Sendable {
 
   /// The names of the databases that exist and whose collections the caller may list, in order.
   ///
-  /// - Throws: As ``Databases/names()``.
+  /// - Throws: As ``Databases/names()``; PERMISSION_DENIED for a caller that may list none.
   func databaseNames(for call: ServerCall) async throws(StatusError) -> [DatabaseID] {
     let caller = try Self.caller(of: call)
+    try accessGuard.checkListing(by: caller)
     return try await databases.names().filter { id in
       do throws(StatusError) {
         return try accessGuard.check(.listChildren(of: ResourcePath()), by: caller, in: id) == nil

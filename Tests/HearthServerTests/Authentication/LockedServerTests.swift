@@ -69,6 +69,20 @@ struct LockedServerTests {
     }
   }
 
+  @Test("lists databases for the owner only")
+  func databases() async throws {
+    try await withServer { server in
+      try await ServerFixture.withClient(of: server) { fixture in
+        for (token, code) in [(nil, RPCError.Code.permissionDenied), ("user", .permissionDenied), ("owner", nil)] {
+          var caller = fixture
+          if let token { caller.metadata = ["authorization": "Bearer \(token)"] }
+          let refusal = await failure { try await ListDatabasesTests.list("projects/-", caller) }
+          #expect(refusal?.code == code, "\(token ?? "no token")")
+        }
+      }
+    }
+  }
+
   @Test("tells and changes nothing against rules that deny, in any call", arguments: [nil, "user"])
   func everyDeniedCall(token: String?) async throws {
     let rules = AccessRules(try RulesFixture.rules("match /{path=**} { allow read, write: if false; }"))

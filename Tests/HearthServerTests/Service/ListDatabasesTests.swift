@@ -6,14 +6,15 @@ import Testing
 
 @Suite("ListDatabases")
 struct ListDatabasesTests {
-  private func list(_ parent: String, _ fixture: ServerFixture) async throws -> String {
+  static func list(_ parent: String, _ fixture: ServerFixture) async throws -> String {
     var request = WireWriter()
     request.writeString(parent, field: 1)
     let bytes = request.bytes
     let descriptor = MethodDescriptor(
       service: ServiceDescriptor(fullyQualifiedService: AdminService.name), method: "ListDatabases")
     let answer = try await fixture.client.unary(
-      request: ClientRequest(message: bytes), descriptor: descriptor, serializer: AnyBytes(), deserializer: AnyBytes(),
+      request: ClientRequest(message: bytes, metadata: fixture.metadata), descriptor: descriptor,
+      serializer: AnyBytes(), deserializer: AnyBytes(),
       options: .defaults
     ) { try $0.message }
     return String(decoding: answer, as: UTF8.self)
@@ -22,12 +23,12 @@ struct ListDatabasesTests {
   @Test("lists the databases of a project that have a commit, and for projects/- those of all")
   func parents() async throws {
     try await ServerFixture.withServer { fixture in
-      #expect(try await list("projects/-", fixture).isEmpty)
+      #expect(try await Self.list("projects/-", fixture).isEmpty)
       try await fixture.set("a/b")
       for parent in ["projects/-", "projects/test"] {
-        #expect(try await list(parent, fixture).contains("projects/test/databases/(default)"))
+        #expect(try await Self.list(parent, fixture).contains("projects/test/databases/(default)"))
       }
-      #expect(try await list("projects/tes", fixture).isEmpty)
+      #expect(try await Self.list("projects/tes", fixture).isEmpty)
     }
   }
 
@@ -35,7 +36,7 @@ struct ListDatabasesTests {
     "a parent that is no project is refused", arguments: ["", "projects", "projects/", "projects/a/b", "databases/a"])
   func malformed(parent: String) async throws {
     try await ServerFixture.withServer { fixture in
-      let refusal = await failure { try await list(parent, fixture) }
+      let refusal = await failure { try await Self.list(parent, fixture) }
       #expect(refusal?.code == .invalidArgument && refusal?.message.contains("projects/<project>") == true)
     }
   }

@@ -26,6 +26,7 @@ struct SessionTests {
       return nil
     }
 
+    func checkListing(by caller: Caller) {}
     func checkOpening(_ database: DatabaseID, by caller: Caller) {}
     func tellsCallersApart(in database: DatabaseID) -> Bool { true }
     var release: Int { 0 }
