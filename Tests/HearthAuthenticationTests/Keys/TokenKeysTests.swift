@@ -56,6 +56,9 @@ struct TokenKeysTests {
     source.beSilent()
     clock.move(by: 301)
     #expect(try await keys.candidates(for: try await token(issuer)).keys.count == 1)
+    // It was asked, and is not answered yet.
+    try await waitUntil { source.readCount == 2 }
+    #expect(try await keys.candidates(for: try await token(issuer)).keys.count == 1)
     source.speak()
   }
 

@@ -34,11 +34,19 @@ struct HostileInputTests {
   func condition(_ index: Int) async {
     let source = RuleSources.file(" match /c/{id} { allow get: if \(Self.conditions[index]); }")
     let clock = ContinuousClock()
-    let duration = await Self.onSmallStack {
-      clock.measure {
-        if let rules = try? RuleSet(source) { _ = RuleSources.decide(rules, get: "c/x") }
+    let (verdict, duration) = await Self.onSmallStack {
+      var verdict = ""
+      let duration = clock.measure {
+        do throws(RuleCompilationError) {
+          verdict = RuleSources.decide(try RuleSet(source), get: "c/x").isAllowed ? "T" : "F"
+        } catch {
+          verdict = "C"
+        }
       }
+      return (verdict, duration)
     }
+    // Two are rules; all others nest too deeply, or are none.
+    #expect(verdict == ([18, 20].contains(index) ? "F" : "C"))
     #expect(duration < .seconds(20))
   }
 
@@ -89,7 +97,9 @@ struct HostileInputTests {
   func nestedValues() async throws {
     let rules = try RuleSet(
       RuleSources.file(Self.doubling("1", "[[[[[[[[[[V]]]]]]]]]]", "V == V || [V].toSet().size() == 1")))
-    _ = await Self.onSmallStack { RuleSources.decide(rules, get: "c/x").expressionCount }
+    let decision = await Self.onSmallStack { RuleSources.decide(rules, get: "c/x") }
+    #expect(decision.answer == .denied)
+    #expect(decision.refusals.first?.failure?.isFinal == true, "\(decision.refusals)")
   }
 
   @Test("a token that nests deeply is denied, and no condition looks into it")
@@ -104,18 +114,25 @@ struct HostileInputTests {
     }
   }
 
-  @Test("a regular expression of a request ends with a limit")
-  func dynamicPattern() async throws {
-    let rules = try RuleSet(
-      RuleSources.file(
-        " match /c/{id} { allow get: if id.matches('(' + request.auth.uid + '+)+(.*)*$') || id.matches('[' + id) || id.matches(id + '{1000}{1000}'); }"
-      ))
+  @Test(
+    "a regular expression of a request has a value in linear time, or fails, the longest ones with a limit",
+    arguments: [
+      ("'(' + request.auth.uid + '+)+(.*)*$'", "F"), ("'(a*)*(a*)*(a|aa)+b'", "F"), ("'[' + id", "E"),
+      ("id + '{1000}{1000}'", "E"), ("'((a?){30}){30}b'", "limit"), ("'(' + id + '|a){50}'", "E"),
+    ])
+  func dynamicPattern(_ pattern: String, _ verdict: String) async throws {
+    let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if id.matches(\(pattern)); }"))
     let request = RuleRequest(
       .get, path: RuleSources.root + ["c", Self.repeated("a", 100_000)], auth: RuleSources.auth, time: RuleSources.time,
       document: nil)
     let clock = ContinuousClock()
-    let duration = clock.measure { _ = rules.evaluate(request, lookUp: RuleSources.lookUp) }
-    #expect(duration < .seconds(20))
+    let begin = clock.now
+    let decision = rules.evaluate(request, lookUp: RuleSources.lookUp)
+    #expect(clock.now - begin < .seconds(20))
+    let failure = decision.refusals.first?.failure
+    #expect(decision.answer == .denied)
+    #expect(
+      failure.map { $0.isFinal ? "limit" : "E" } ?? "F" == verdict, "\("\(failure, default: "none")".prefix(200))")
   }
 
   @Test("generated files, most of them broken, never end the process", arguments: SeededGenerator.seeds(4))

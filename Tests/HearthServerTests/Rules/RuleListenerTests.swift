@@ -53,10 +53,16 @@ struct RuleListenerTests {
   /// Everything that a stream has sent about documents.
   private final class Sent: Sendable {
     private let documents = Mutex<[(key: DocumentKey, fields: MapValue)]>([])
+    private let gone = Mutex<Set<DocumentKey>>([])
+
+    /// The documents that were named only.
+    var names: Set<DocumentKey> { gone.withLock { $0 } }
 
     func take(_ messages: [ListenMessage]) throws {
       for response in try messages.flatMap({ try $0.decoded }) {
-        guard case .documentChange(let change) = response, let document = change.document, document.isFound else {
+        guard case .documentChange(let change) = response else { continue }
+        guard let document = change.document, document.isFound else {
+          gone.withLock { _ = $0.insert(change.key) }
           continue
         }
         let fields = try document.fields.decoded()
@@ -112,6 +118,7 @@ struct RuleListenerTests {
       try await session.catchUp()
     }
     #expect(sent.texts.contains("new") && !sent.texts.contains { $0.hasPrefix("secret") }, "\(sent.texts)")
+    #expect(sent.names.contains(key("posts/a")), "\(sent.names)")
   }
 
   @Test("of a document that leaves a result the contents are sent if the caller may get them")
