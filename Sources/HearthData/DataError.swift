@@ -43,16 +43,31 @@ extension DataError {
     guard !error.message.contains("CERTIFICATE_VERIFY_FAILED") else {
       self.init(
         "\(what): the certificate of \(place) is not trusted: it is of an unknown authority (name the file of one of your own with "
-          + "--ca-file), of another host, or of another time.")
+          + "--ca-file), or of another time.")
+      return
+    }
+    guard !error.message.contains("failedToValidateHostname") else {
+      self.init(
+        "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has.")
+      return
+    }
+    guard !error.message.contains("Couldn't resolve") else {
+      self.init("\(what): the host of \(place) is not known: no name server has an address for it.")
       return
     }
     let hint =
       switch error.code {
       case .unavailable where error.message.contains("does not use TLS"): " Leave out --tls."
+      // The backend has answered.
+      case .unavailable where error.message.contains("The token cannot be verified"): ""
       case .unavailable where error.message.contains("HTTP/2 connection preface"):
         " Is a Firestore backend there? If it uses TLS, add --tls."
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
+      case .invalidArgument where error.message.contains("invalid jwt"):
+        " This server does not tell callers apart: leave out --token, and HEARTH_TOKEN."
+      case .unauthenticated where error.message.contains("token is not accepted"):
+        " Give another one with --token or HEARTH_TOKEN."
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .permissionDenied:
         " Another caller may be allowed to: give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."

@@ -174,7 +174,7 @@ struct CacheCollectCommand: ParsableCommand {
 
   @Option(
     help:
-      "Remove until the cache is no larger than this, in MiB; by default the oldest tenth is removed, one at least and 1,000 at most."
+      "Remove until the cache is no larger than this, in MiB; by default the oldest tenth of the queries is removed, one at least and 1,000 at most, with all documents that only they keep."
   )
   var toMebibytes: Int?
 

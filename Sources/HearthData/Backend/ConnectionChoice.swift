@@ -40,7 +40,9 @@ package struct ConnectionChoice: Sendable {
     let account = try file.map { (path) throws(DataError) in try Account(contentsOfFile: path) }
 
     if let address = options.host ?? (options.credentialsFile == nil ? emulator : nil) {
-      (host, port) = try Self.address(address, defaultPort: options.usesTLS ? 443 : 8080)
+      (host, port) = try Self.address(
+        address, from: options.host == nil ? "FIRESTORE_EMULATOR_HOST is" : "--host",
+        defaultPort: options.usesTLS ? 443 : 8080)
       usesTLS = options.usesTLS
     } else if account != nil {
       (host, port, usesTLS) = (Self.googleHost, 443, true)
@@ -82,9 +84,14 @@ package struct ConnectionChoice: Sendable {
   package var place: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Cuts `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address alone.
-  static func address(_ text: String, defaultPort: Int) throws(DataError) -> (host: String, port: Int) {
+  ///
+  /// - Parameter source: Names the place of the text in an error.
+  static func address(
+    _ text: String, from source: String = "--host", defaultPort: Int
+  ) throws(DataError) -> (host: String, port: Int) {
     let fault = DataError.argument(
-      "--host \"\(text)\": expected HOST:PORT without a scheme, such as 127.0.0.1:8080 or [::1]:8080.")
+      "\(source) \"\(text)\": expected HOST:PORT without a scheme, such as 127.0.0.1:8080 or [::1]:8080, with a port from 1 to 65535."
+    )
     guard !text.contains("/"), !text.isEmpty else { throw fault }
     if text.hasPrefix("[") {
       guard let end = text.lastIndex(of: "]") else { throw fault }

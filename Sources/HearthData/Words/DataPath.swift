@@ -6,7 +6,7 @@ package enum DataPath {
   package static func collection(_ text: String) throws(DataError) -> ResourcePath {
     guard let path = try? ResourcePath(parsing: text), !path.count.isMultiple(of: 2) else {
       throw .argument(
-        "\"\(text)\" is not the path of a collection: that has an odd number of parts, such as cities or cities/SF/shops."
+        "\"\(text)\" is not the path of a collection: \(fault(of: text, "an odd number of parts, such as cities or cities/SF/shops"))"
       )
     }
     return path
@@ -15,9 +15,23 @@ package enum DataPath {
   /// - Throws: A ``DataError`` for a text that is not the path of a document.
   package static func document(_ text: String) throws(DataError) -> DocumentKey {
     guard let key = try? DocumentKey(parsing: text) else {
-      throw .argument("\"\(text)\" is not the path of a document: that has an even number of parts, such as cities/SF.")
+      throw .argument(
+        "\"\(text)\" is not the path of a document: \(fault(of: text, "an even number of parts, such as cities/SF"))")
     }
     return key
+  }
+
+  /// The mistake in a text that is not a path.
+  ///
+  /// - Parameter form: The parts of a path of its kind.
+  private static func fault(of text: String, _ form: String) -> String {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count > 5, parts[0] == "projects", parts[2] == "databases", parts[4] == "documents" {
+      let rest = parts[5...].joined(separator: "/")
+      return "leave out what stands before \"\(rest)\"; --project and --database name the rest."
+    }
+    if parts.count > 1, parts.contains("") { return "one of its parts is empty." }
+    return "that has \(form)."
   }
 
   /// - Throws: A ``DataError`` for a text that is not the name of a field, or of a field within others.
