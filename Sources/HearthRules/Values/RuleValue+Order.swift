@@ -23,13 +23,24 @@ extension RuleValue {
 
   /// The order where that of queries and that of rules agree for all values; nil elsewhere.
   ///
-  /// Queries order strings by their UTF-8, which differs for scalars from U+D800 on.
+  /// Queries order strings by their UTF-8, which differs for scalars from U+D800 on, and integers and doubles by their exact values, which rules
+  /// do not from 2^53 on.
   static func queryOrder(_ left: RuleValue, _ right: RuleValue) -> Int? {
     if case .string(let left) = left, case .string(let right) = right,
       left.utf16.contains(where: { $0 >= 0xD800 }) || right.utf16.contains(where: { $0 >= 0xD800 })
     {
       return nil
     }
+    if left.exceedsExactDoubles || right.exceedsExactDoubles { return nil }
     return order(left, right)
+  }
+
+  /// True for a number from 2^53 on: some integers of that size are no double.
+  private var exceedsExactDoubles: Bool {
+    switch self {
+    case .int(let number): number.magnitude >= 1 << 53
+    case .float(let number): number.magnitude >= 0x1p53
+    default: false
+    }
   }
 }

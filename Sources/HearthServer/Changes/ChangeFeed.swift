@@ -37,14 +37,18 @@ final class ChangeFeed: Sendable {
   ///   - version: The newest commit.
   ///   - maximumCommits: The maximum number of commits whose effects are kept.
   ///   - maximumBytes: The maximum size in bytes of these effects, with their documents.
+  ///   - maximumEffort: The number of conditions that are evaluated at once. What costs more is taken from the change log.
   ///   - windowMemory: For the windows of queries with a limit. Streams whose window has no room compare results.
   init(
     version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024,
+    maximumEffort: Int = 500_000,
     windowMemory: WindowMemory = WindowMemory(maximumBytes: DatabaseLimits().windowBytes)
   ) {
     self.windowMemory = windowMemory
     inbox = Mutex(Inbox(latest: version))
-    shared = Mutex(SharedQueries(version: version, maximumCommits: maximumCommits, maximumBytes: maximumBytes))
+    shared = Mutex(
+      SharedQueries(
+        version: version, maximumCommits: maximumCommits, maximumBytes: maximumBytes, maximumEffort: maximumEffort))
     self.maximumBytes = maximumBytes
   }
 
@@ -101,6 +105,7 @@ final class ChangeFeed: Sendable {
       }
       return (inbox.commits, inbox.latest)
     }
+    shared.beginRound()
     for commit in commits { shared.match(commit) }
     shared.advance(to: latest)
   }

@@ -91,11 +91,15 @@ struct QueryIndex {
       byCollection[transition.key.collectionPath, default: []].append(index)
       for id in documents[transition.key] ?? [] { found[id, default: []].append(index) }
     }
-    for id in everything { found[id] = Array(transitions.indices) }
+    let all = Array(transitions.indices)
+    for id in everything { found[id] = all }
     for (collection, indices) in byCollection {
       for bucket in [collections[collection], groups[collection.last ?? ""]] {
         guard let bucket else { continue }
-        for id in bucket.others { found[id, default: []] += indices }
+        for id in bucket.others {
+          // Most queries share one array.
+          if found[id] == nil { found[id] = indices } else { found[id]? += indices }
+        }
         for (path, values) in bucket.equal { add(transitions, indices, at: path, values, to: &found) }
       }
     }

@@ -48,9 +48,15 @@ struct SharedQueries {
   private var refills: [QueryID: [CheckedContinuation<Void, Never>]] = [:]
   private let maximumCommits: Int
   private let maximumBytes: Int
+  private let maximumEffort: Int
+  /// The conditions that may still be evaluated in this round.
+  private var effort: Int
 
-  init(version: SnapshotVersion, maximumCommits: Int, maximumBytes: Int) {
+  /// - Parameter maximumEffort: The number of conditions that one round of matching evaluates. Others wait for the round.
+  init(version: SnapshotVersion, maximumCommits: Int, maximumBytes: Int, maximumEffort: Int = 500_000) {
     self.version = version
+    self.maximumEffort = maximumEffort
+    effort = maximumEffort
     self.maximumCommits = maximumCommits
     self.maximumBytes = maximumBytes
   }
@@ -75,6 +81,10 @@ struct SharedQueries {
 
   // MARK: - Commits
 
+  /// Begins a round of matching.
+  mutating func beginRound() { effort = maximumEffort }
+
+  /// Matches a commit. Queries that cost more than what is left of the round take the change from the log, the dearest ones first.
   mutating func match(_ commit: CommittedChange) {
     assert(commit.version > version, "commit \(commit.version) is matched after \(version)")
     let before = version
@@ -83,7 +93,7 @@ struct SharedQueries {
     var documents: [SharedDocument?] = Array(repeating: nil, count: commit.transitions.count)
     var concerned: [QueryID] = []
     var bytes = commit.sizeBytes
-    for (id, indices) in index.candidates(for: commit.transitions) {
+    for (id, indices) in affordable(index.candidates(for: commit.transitions), after: before) {
       guard let source = queries[id]?.source else { continue }
       let transitions = indices.compactMap { index -> SharedTransition? in
         let transition = commit.transitions[index]
@@ -101,6 +111,33 @@ struct SharedQueries {
     }
     guard !concerned.isEmpty else { return }
     hold(Held(version: commit.version, bytes: bytes, queries: concerned))
+  }
+
+  /// The queries that can be matched with what is left of the round's effort. The others skip the commit.
+  ///
+  /// - Parameter start: The version before the commit.
+  private mutating func affordable(
+    _ candidates: [QueryID: [Int]], after start: SnapshotVersion
+  ) -> [(id: QueryID, indices: [Int])] {
+    let costs = candidates.map { id, indices in
+      (id: id, indices: indices, cost: (queries[id]?.effort ?? 0) * indices.count)
+    }
+    let total = costs.reduce(0) { $0 + $1.cost }
+    guard total > effort else {
+      effort -= total
+      return costs.map { ($0.id, $0.indices) }
+    }
+    var affordable: [(id: QueryID, indices: [Int])] = []
+    for (id, indices, cost) in costs.sorted(by: { $0.cost < $1.cost }) {
+      guard cost <= effort else {
+        queries[id]?.skip(to: version)
+        tellSubscribers(of: id, after: start)
+        continue
+      }
+      effort -= cost
+      affordable.append((id, indices))
+    }
+    return affordable
   }
 
   /// Leaves the commits up to now, whose effects are not all known, to the change log.

@@ -25,6 +25,8 @@ struct SharedQuery {
   }
 
   let source: WatchSource
+  /// The conditions that are evaluated for each document.
+  let effort: Int
   /// The number of targets of each subscriber.
   var subscribers: [SharedQueries.SubscriberID: Int] = [:]
   /// Ascending by version.
@@ -36,6 +38,7 @@ struct SharedQuery {
 
   init(_ source: WatchSource, at version: SnapshotVersion) {
     self.source = source
+    effort = source.effort
     window = source.limitQuery == nil ? nil : .unknown(since: version, pending: [])
   }
 

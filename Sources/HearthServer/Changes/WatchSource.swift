@@ -27,6 +27,20 @@ enum WatchSource: Hashable, Sendable {
     return query
   }
 
+  /// The conditions that ``matches(_:)`` evaluates at most, with those of each value of a list.
+  var effort: Int {
+    guard case .query(let query) = self else { return 1 }
+    return query.filters.reduce(1 + query.orders.count) { $0 + Self.effort(of: $1) }
+  }
+
+  private static func effort(of filter: Filter) -> Int {
+    switch filter {
+    case .field(let filter):
+      if case .array(let values) = filter.value { 1 + values.count } else { 1 }
+    case .composite(let composite): composite.filters.reduce(1) { $0 + effort(of: $1) }
+    }
+  }
+
   /// Returns true if a document of ``scope`` exists and belongs to the result, without regard to the limit.
   func matches(_ document: Document) -> Bool {
     guard document.isFound else { return false }

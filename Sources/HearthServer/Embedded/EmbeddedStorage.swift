@@ -137,6 +137,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   ///
   /// - Parameters:
   ///   - feedCapacity: The number of commits that the feed keeps in memory.
+  ///   - feedEffort: The number of conditions that the feed evaluates at once.
   ///   - windowBytes: See ``DatabaseLimits/windowBytes``.
   ///   - retention: The limits of the change log.
   ///   - responseRetention: The limits of the stored answers to labelled requests.
@@ -149,7 +150,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   ///   - readSlots: The slots in which reads of files run, which databases may share.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
-    feedCapacity: Int = 4096, windowBytes: Int = DatabaseLimits().windowBytes,
+    feedCapacity: Int = 4096, feedEffort: Int = 500_000, windowBytes: Int = DatabaseLimits().windowBytes,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
@@ -193,7 +194,7 @@ actor EmbeddedStorage: ExclusiveStorage {
         epochs: state.epochs,
         file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
-      version: state.lastVersion, maximumCommits: feedCapacity,
+      version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,
       windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
     self.locks = TransactionLocks(
       clock: clock, maximumWait: lockWait, maximumWriters: waitingWrites, metrics: metrics)

@@ -27,7 +27,7 @@ struct RequestEvaluation {
       do {
         try evaluation.apply(mutation, stored: stored)
       } catch let error as StatusError {
-        try askWithoutConditions(about: mutation.key, stored)
+        try askWithoutConditions(about: request.mutations[...index].map(\.key), stored)
         if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
         guard error.code == .invalidArgument, request.mutations.count > 1 else { throw error }
         throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
@@ -50,19 +50,20 @@ struct RequestEvaluation {
 
   /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
   ///
-  /// - Parameter key: The document that the error is about. Who may read it may also learn the error: a transaction that has lost against another
-  ///   one must hear of that.
+  /// - Parameter keys: The documents that the error may tell of: that of the write which fails, and those of the writes before it, which did not.
+  ///   Who may read all of them may also learn the error: a transaction that has lost against another one must hear of that.
   /// - Throws: PERMISSION_DENIED for a caller who must not learn the error.
-  private func askWithoutConditions(about key: DocumentKey, _ stored: (DocumentKey) throws -> Document) throws {
+  private func askWithoutConditions(about keys: [DocumentKey], _ stored: (DocumentKey) throws -> Document) throws {
     guard let commitGuard = request.commitGuard else { return }
     do {
       try askForAll(stored)
     } catch let denial as StatusError where denial.code == .permissionDenied {
-      let document = try stored(key)
-      let reading = GuardedWrite(
-        transition: DocumentTransition(before: document, after: document), isOnlyVerified: true)
+      let readings = try Set(keys).sorted().map { key in
+        let document = try stored(key)
+        return GuardedWrite(transition: DocumentTransition(before: document, after: document), isOnlyVerified: true)
+      }
       try commitGuard.check(
-        [reading], at: version.timestamp, inTransaction: request.isInTransaction, stored: stored)
+        readings, at: version.timestamp, inTransaction: request.isInTransaction, stored: stored)
     }
   }
 

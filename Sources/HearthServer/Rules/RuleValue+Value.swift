@@ -19,7 +19,8 @@ extension RuleValue {
     case .geoPoint(let point):
       self = RuleLatLng(latitude: point.latitude, longitude: point.longitude).map { .latlng($0) } ?? .null
     case .array(let elements): self = .list(elements.map { RuleValue($0) })
-    case .map(let map): self = value.vectorElements.map { .vector($0) } ?? .map(RuleMap(map))
+    // One whose elements are not all numbers is a vector to queries, and is equal to no other one in rules.
+    case .map(let map): self = value.isVector ? .vector(value.vectorElements ?? [.nan]) : .map(RuleMap(map))
     }
   }
 }

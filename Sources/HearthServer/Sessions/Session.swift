@@ -273,13 +273,17 @@ extension Session {
     return ending.commitGuard == nil ? outcome : await hidingResults(outcome, of: mutations)
   }
 
-  /// Leaves out the results of transforms of numbers in documents that the caller may write and not read: they tell what was there before.
+  /// Leaves out what tells of the former contents of documents that the caller may write and not read: the results of transforms of numbers, and
+  /// an update time from before, which says that nothing has changed.
   private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
     var outcome = outcome
     for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
-      guard mutation.transforms.contains(where: \.operation.tellsFormerValue) else { continue }
+      let result = outcome.results[index].version
+      let isUnchanged = result != .none && result != outcome.version
+      guard isUnchanged || mutation.transforms.contains(where: \.operation.tellsFormerValue) else { continue }
       let document = try? await storage.documents(for: [mutation.key], at: outcome.version).documents.first
       if let document, await mayGet(document, at: outcome.version) { continue }
+      if isUnchanged { outcome.results[index].version = outcome.version }
       for (place, transform) in mutation.transforms.enumerated() where transform.operation.tellsFormerValue {
         guard outcome.results[index].transformResults.indices.contains(place) else { continue }
         outcome.results[index].transformResults[place] = .null

@@ -95,6 +95,72 @@ struct RuleWriteTests {
     #expect(error?.code == .invalidArgument && error?.message.contains("size") == true)
   }
 
+  /// Documents that mallory may neither read nor write, and writes of her own that fail and do not.
+  private static let locked = "match /own/{id} { allow read, write: if true; }"
+
+  /// The answer to a request, in words.
+  private func answer(_ mutations: [Mutation]) async throws -> String {
+    let mallory = try fixture.session(.named("mallory"), Self.locked)
+    do {
+      _ = try await mallory.commit(CommitRequest(mutations: mutations))
+      return "committed"
+    } catch {
+      return "\(error.code): \(error.message)"
+    }
+  }
+
+  @Test("the answer to a refused request is the same for any contents of documents that the caller may not read")
+  func oracle() async throws {
+    let large = Value.string(String(repeating: "x", count: 600_000))
+    var states: [MapValue?] = [nil, [:], ["n": 81_234.value], ["n": (-5).value, "list": .array([.string("manager")])]]
+    states.append(["text": large])
+    func probe(_ operation: TransformOperation, _ name: String) throws -> Mutation {
+      Mutation(
+        key: key("secret/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
+        transforms: [FieldTransform(path: try FieldPath([name]), operation: operation)])
+    }
+    var exists = Mutation.set(key("secret/a"), [:])
+    exists.precondition = .exists(true)
+    var isMissing = Mutation.delete(key("secret/a"))
+    isMissing.precondition = .exists(false)
+    var failing = Mutation.delete(key("own/none"))
+    failing.precondition = .exists(true)
+    let patch = Mutation.patch(key("secret/a"), MapValue(["z": large]), mask: FieldMask([try FieldPath(["z"])]))
+    let probes = [
+      exists, isMissing, patch, try probe(.increment(.integer(.max)), "n"),
+      try probe(.arrayRemove([.string("manager")]), "list"), .delete(key("secret/a")),
+    ]
+    let good = Mutation.set(key("own/a"), ["text": .string("x")])
+    for probe in probes {
+      for request in [[probe, failing], [failing, probe], [good, probe, failing], [probe], [probe, good]] {
+        var answers: Set<String> = []
+        for state in states {
+          if let state {
+            try await fixture.set("secret/a", state)
+          } else {
+            _ = try await fixture.storage.storage.commit(CommitRequest(mutations: [.delete(key("secret/a"))]))
+          }
+          answers.insert(try await answer(request))
+        }
+        #expect(answers.count == 1 && !answers.contains("committed"), "\(request): \(answers)")
+      }
+    }
+  }
+
+  @Test("an update time that says that nothing has changed is for those who may read the document")
+  func unchanged() async throws {
+    let time = try await fixture.set("polls/a", ["list": .array([.string("a")])])
+    let probe = Mutation(
+      key: key("polls/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
+      transforms: [FieldTransform(path: try FieldPath(["list"]), operation: .arrayRemove([.string("b")]))])
+    for (matches, mayRead) in [("allow update: if true;", false), ("allow get, update: if true;", true)] {
+      fixture.storage.clock.advance(seconds: 1)
+      let caller = try fixture.session(.named("a"), "match /polls/{id} { \(matches) }")
+      let outcome = try await caller.commit(CommitRequest(mutations: [probe]))
+      #expect(outcome.results.first?.version == (mayRead ? time : outcome.version) && outcome.version > time)
+    }
+  }
+
   @Test("who may write a document and not read it gets its name and its time")
   func writtenDocument() async throws {
     try await fixture.set("polls/a", ["votes": .integer(1), "secret": .string("x")])

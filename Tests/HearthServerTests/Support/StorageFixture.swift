@@ -19,7 +19,7 @@ final class StorageFixture: Sendable {
 
   init(
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
-    windowBytes: Int = DatabaseLimits().windowBytes,
+    feedEffort: Int = 500_000, windowBytes: Int = DatabaseLimits().windowBytes,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     limits: DatabaseLimits = DatabaseLimits(), sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil,
@@ -29,7 +29,8 @@ final class StorageFixture: Sendable {
     connection.injectFailure = failure
     storage = try EmbeddedStorage(
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
-      feedCapacity: feedCapacity, windowBytes: windowBytes, retention: retention, responseRetention: responseRetention,
+      feedCapacity: feedCapacity, feedEffort: feedEffort, windowBytes: windowBytes, retention: retention,
+      responseRetention: responseRetention,
       fillsIndexes: fillsIndexes, sortBudget: sortBudget, metrics: metrics)
     database = HostedDatabase(
       id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock, metrics: metrics)

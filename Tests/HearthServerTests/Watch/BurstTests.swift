@@ -15,7 +15,7 @@ struct BurstTests {
   @Test("no stream sleeps before it has sent everything", arguments: seeds)
   func nothingIsLeft(seed: UInt64) async throws {
     var generator = CaseGenerator(seed: seed, audience: .backend, database: ServerFixture.database)
-    let fixture = try StorageFixture(feedCapacity: seed % 3 == 0 ? 6 : 4096)
+    let fixture = try StorageFixture(feedCapacity: seed % 3 == 0 ? 6 : 4096, feedEffort: seed % 4 == 1 ? 12 : 500_000)
     for n in 0..<12 { try await fixture.set("c/d\(n)", ["n": n.value, "a": (n % 3).value]) }
     let streams = (0..<5).map { _ in WokenStream(fixture) }
     for (number, stream) in streams.enumerated() {

@@ -146,6 +146,29 @@ struct SharedQueriesTests {
     #expect(queries.take(after: .none, by: subscribers[0]).dropped.count == 1)
   }
 
+  @Test("what costs more than a round may is taken from the log, the dearest queries first")
+  func effort() throws {
+    var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20, maximumEffort: 1_000)
+    let (honest, hostile) = (queries.subscribe {}, queries.subscribe {})
+    _ = queries.join(Self.above(1), by: honest)
+    for number in 0..<100 {
+      let alternatives = (0..<25).map { Filter.field(field("n"), .greaterThan, (number * 25 + $0).value) }
+      _ = queries.join(.query(Query(path: path("c")).with(filter: .or(alternatives))), by: hostile)
+    }
+    queries.beginRound()
+    for version in 1...10 { queries.match(Self.commit(version)) }
+    let taken = queries.take(after: .none, by: honest)
+    #expect(taken.dropped.isEmpty && taken.changes.first?.changes.count == 10)
+    // One round has no room for any of them twice.
+    #expect(queries.take(after: .none, by: hostile).dropped.count >= 99)
+    // The next one has.
+    queries.beginRound()
+    let version = SnapshotVersion(microseconds: 10)
+    queries.match(Self.commit(11))
+    let next = queries.take(after: version, by: hostile)
+    #expect(next.dropped.count + next.changes.count == 100 && next.changes.count >= 10)
+  }
+
   @Test("what all streams have taken is forgotten, and nothing that one of them has not")
   func taken() {
     var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20)
