@@ -35,7 +35,7 @@ extension RuleSet {
       result.documents = decision.documents
       result.refusals = Array((result.refusals + decision.refusals).prefix(RuleDecision.largestRefusalCount))
       result.expressionCount += decision.expressionCount
-      if let trace = decision.trace { result.trace = RuleTrace(entries: (result.trace?.entries ?? []) + trace.entries) }
+      if let trace = decision.trace { result.trace = RuleTrace(rules: (result.trace?.rules ?? []) + trace.rules) }
       switch decision.answer {
       case .allowed: continue
       case .needsDocuments(let documents): unread += documents.filter { !unread.contains($0) }

@@ -1,50 +1,35 @@
-internal import ArgumentParser
-internal import HearthRules
-internal import HearthServer
+import ArgumentParser
+import HearthRules
+import HearthServer
 
 /// `hearth rules`: tools for files of security rules.
 struct RulesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rules", abstract: "Work with files of security rules.", subcommands: [RulesCheckCommand.self])
+    commandName: "rules", abstract: "Check, test and explain files of security rules.",
+    subcommands: [RulesCheckCommand.self, RulesTestCommand.self, RulesExplainCommand.self])
+
+  /// Reads and compiles a file of rules.
+  ///
+  /// - Throws: The exit status, after the mistakes in the file were printed.
+  static func rules(path: String) throws -> RuleSet {
+    do {
+      let text = try RulesFile.text(path: path)
+      do {
+        return try RuleSet(text)
+      } catch {
+        for issue in error.issues { Terminal.writeError(Terminal.safeLines("\(path):\(issue)")) }
+      }
+    } catch {
+      Terminal.writeError("hearth rules: \(Terminal.safe("\(error)"))")
+    }
+    throw ExitCode.failure
+  }
 }
 
-/// `hearth rules check`: says what is wrong in files of rules. The status is 1 if a server would refuse one of them.
-struct RulesCheckCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "check",
-    abstract: "Say what is wrong in files of security rules.",
-    discussion: """
-      Each mistake is printed with its file, line and column. `hearth serve --rules` refuses a file with errors. What a warning \
-      names is accepted, and fails when a request needs it: the request is then denied.
+/// The form of a report. It is for people, also in the log of a build, unless JSON is asked for.
+struct RuleReportOptions: ParsableArguments {
+  @Option(help: "table or json.")
+  var format = OutputFormat.table
 
-      Example: hearth rules check firestore.rules
-      """)
-
-  @Argument(
-    help: ArgumentHelp("The files, such as firestore.rules.", valueName: "file"),
-    completion: .file(extensions: ["rules"]))
-  var files: [String]
-
-  func run() throws {
-    var hasErrors = false
-    for file in files {
-      let issues: [RuleIssue]
-      do {
-        let text = try RulesFile.text(path: file)
-        do {
-          issues = try RuleSet(text).warnings
-        } catch {
-          issues = error.issues
-        }
-      } catch {
-        Terminal.writeError("hearth rules check: \(Terminal.safe("\(error)"))")
-        hasErrors = true
-        continue
-      }
-      for issue in issues { Terminal.write(Terminal.safe("\(file):\(issue)")) }
-      if issues.isEmpty { Terminal.write(Terminal.safe("\(file): no mistakes")) }
-      hasErrors = hasErrors || issues.contains { $0.severity == .error }
-    }
-    if hasErrors { throw ExitCode.failure }
-  }
+  var isJSON: Bool { format == .json }
 }

@@ -55,6 +55,11 @@ enum Terminal {
   /// The text without characters that a terminal would obey: a document may hold any.
   static func safe(_ text: String) -> String { TableLayout.safe(text) }
 
+  /// As ``safe(_:)``, with the ends of lines kept.
+  static func safeLines(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { safe(String($0)) }.joined(separator: "\n")
+  }
+
   static func write(_ line: String) { write(Data((line + "\n").utf8)) }
 
   /// Writes to standard output. A reader that has ended, such as `head`, is no failure of this program.

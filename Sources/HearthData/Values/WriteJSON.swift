@@ -1,4 +1,4 @@
-internal import HearthModel
+package import HearthModel
 
 /// The JSON of `hearth data set`: values as in docs/data-format.md, and changes that the backend computes.
 ///
@@ -8,14 +8,14 @@ internal import HearthModel
 /// | `{"$increment": 1}` | the number is added; `$minimum` and `$maximum` keep the smaller or the larger one |
 /// | `{"$arrayUnion": ["a"]}`, `{"$arrayRemove": ["a"]}` | elements are added unless they are there, or removed |
 /// | `{"$delete": true}` | the field is removed |
-struct WriteJSON {
+package struct WriteJSON {
   static let changes = [
     "$serverTimestamp", "$increment", "$minimum", "$maximum", "$arrayUnion", "$arrayRemove", "$delete",
   ]
 
-  private(set) var fields = MapValue()
-  private(set) var transforms: [FieldTransform] = []
-  private(set) var removed: [FieldPath] = []
+  package private(set) var fields = MapValue()
+  package private(set) var transforms: [FieldTransform] = []
+  package private(set) var removed: [FieldPath] = []
   /// The paths of all values that are no maps with something in them.
   private(set) var leaves: [FieldPath] = []
   /// The paths of the members of the object.
@@ -25,7 +25,7 @@ struct WriteJSON {
 
   /// - Parameter hasPaths: True if the names of the object's members are field paths, such as `address.zip`.
   /// - Throws: `ValueJSON.Failure`, or a ``DataError`` for a name that is no path.
-  init(_ json: JSONText, hasPaths: Bool, database: DatabaseID) throws {
+  package init(_ json: JSONText, hasPaths: Bool, database: DatabaseID) throws {
     values = ValueJSON(database: database)
     guard case .object(let members) = json else {
       throw ValueJSON.Failure(place: "", message: "an object with the fields is expected")

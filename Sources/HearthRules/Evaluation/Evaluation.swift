@@ -7,6 +7,7 @@ struct Evaluation {
   init(_ source: SourceText, machine: Machine) {
     self.source = source
     self.machine = machine
+    if machine.trace != nil { decision.trace = RuleTrace() }
   }
 
   /// Evaluates permissions in the order of the file until one holds.
@@ -17,18 +18,12 @@ struct Evaluation {
     if decision.answer == .denied, !machine.unread.isEmpty { decision.answer = .needsDocuments(machine.unread) }
     decision.documents = machine.documents
     decision.expressionCount = machine.expressionCount
-    decision.trace = machine.trace.map { entries in
-      RuleTrace(
-        entries: entries.map { RuleTrace.Entry(range: machine.program.ranges[Int($0.node)], value: $0.outcome) })
-    }
   }
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {
     for permission in machine.program.permissions where permission.methods.contains(machine.request.method) {
       guard let captures = permission.captures(of: target, version: machine.program.version) else { continue }
-      guard let start = permission.start else { return .allowed }
-      machine.captures = captures
-      let outcome = machine.run(from: start)
+      let outcome = outcome(of: permission, captures)
       if case .success(.bool(true)) = outcome { return .allowed }
       let failure = Self.failure(of: outcome)
       if decision.refusals.count < RuleDecision.largestRefusalCount {
@@ -38,6 +33,17 @@ struct Evaluation {
       if let failure, failure.isFinal { return .denied }
     }
     return .denied
+  }
+
+  private mutating func outcome(of permission: Program.Permission, _ captures: [Machine.Outcome]) -> Machine.Outcome {
+    machine.captures = captures
+    machine.trace?.removeAll(keepingCapacity: true)
+    let outcome = permission.start.map { machine.run(from: $0) } ?? .success(.bool(true))
+    if let entries = machine.trace {
+      decision.trace?.rules.append(
+        RuleTrace.Rule(title: permission.title, range: permission.range, outcome: outcome, entries: entries))
+    }
+    return outcome
   }
 
   private static func failure(of outcome: Machine.Outcome) -> RuleFailure? {

@@ -25,7 +25,7 @@ struct Machine {
   /// Documents of these that were not read.
   var unread: [LookedUpDocument] = []
   /// The values of nodes in the order in which they are complete; nil if nobody wants to know them.
-  var trace: [(node: Int32, outcome: Outcome)]?
+  var trace: [RuleTrace.Entry]?
 
   init(
     _ program: Program, limits: RuleLimits, request: RuleRequest, isTraced: Bool,
@@ -109,7 +109,8 @@ struct Machine {
   }
 
   private mutating func record(_ node: Int32) {
-    if let last = stack.last { trace?.append((node, last)) }
+    guard node >= 0, let last = stack.last else { return }
+    trace?.append(RuleTrace.Entry(node: node, callDepth: Int32(clamping: frames.count), outcome: last))
   }
 
   mutating func pop() -> Outcome { stack.popLast() ?? .failure(.noValue("the stack")) }

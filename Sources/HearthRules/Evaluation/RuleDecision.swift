@@ -29,39 +29,3 @@ package struct RuleDecision: Sendable {
 
   package static let largestRefusalCount = 20
 }
-
-/// The values of all expressions that an evaluation has reached.
-package struct RuleTrace: Sendable {
-  package struct Entry: Sendable {
-    package let range: SourceRange
-    package let value: Result<RuleValue, RuleFailure>
-  }
-
-  /// In the order in which their values were known, so that parts stand before the whole.
-  package internal(set) var entries: [Entry] = []
-}
-
-/// Counts how often expressions were evaluated, over many evaluations.
-package struct RuleCoverage: Sendable {
-  package struct Count: Hashable, Sendable {
-    package internal(set) var isTrue = 0
-    package internal(set) var isFalse = 0
-    package internal(set) var hasOtherValue = 0
-    package internal(set) var hasFailed = 0
-  }
-
-  package private(set) var counts: [SourceRange: Count] = [:]
-
-  package init() {}
-
-  package mutating func add(_ trace: RuleTrace) {
-    for entry in trace.entries {
-      switch entry.value {
-      case .success(.bool(true)): counts[entry.range, default: Count()].isTrue += 1
-      case .success(.bool(false)): counts[entry.range, default: Count()].isFalse += 1
-      case .success: counts[entry.range, default: Count()].hasOtherValue += 1
-      case .failure: counts[entry.range, default: Count()].hasFailed += 1
-      }
-    }
-  }
-}

@@ -49,4 +49,17 @@ package struct SourceText: Sendable {
     return RuleIssue(
       severity: severity, line: place.line, column: place.column, text: line, rule: rule, message: message)
   }
+
+  /// The text of a range on one line, without the blanks at the beginnings of lines.
+  ///
+  /// - Parameter limit: The number of characters after which it is cut.
+  package func excerpt(of range: SourceRange, limit: Int) -> String {
+    // Four bytes are the most that a character has; comments and indentation are part of the text.
+    let start = min(max(0, Int(range.start)), bytes.count)
+    let end = min(max(start, Int(range.end)), bytes.count, start + 16 * limit)
+    let words = String(decoding: bytes[start..<end], as: UTF8.self)
+      .split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " || $0 == "\t" } }
+    let text = words.joined(separator: " ").unicodeScalars
+    return text.count <= limit ? String(text) : String(String.UnicodeScalarView(text.prefix(limit))) + "…"
+  }
 }

@@ -111,13 +111,16 @@ extension Compiler {
     }
   }
 
+  /// Stands for the node of a value that does not stand in the file.
+  private static let noNode = -1
+
   /// A bound that is left out is `null`, which counts as if it stood there.
   private mutating func visitSlice(_ base: Int, _ from: Int?, _ to: Int?, _ node: Int, _ pending: inout [Work]) {
     pending.append(.emit(.slice, node, cost: 1))
     program.constants.append(.null)
     let null = Int32(clamping: program.constants.count - 1)
-    pending.append(to.map { .visit($0) } ?? .emit(.constant(null), node, cost: 1))
-    pending.append(from.map { .visit($0) } ?? .emit(.constant(null), node, cost: 1))
+    pending.append(to.map { .visit($0) } ?? .emit(.constant(null), Self.noNode, cost: 1))
+    pending.append(from.map { .visit($0) } ?? .emit(.constant(null), Self.noNode, cost: 1))
     pending.append(.visit(base))
   }
 

@@ -30,7 +30,7 @@ struct Compiler {
 
   mutating func compile() {
     program.version = tree.version
-    program.ranges = tree.nodes.map(\.range)
+    listExpressions()
     program.functions = tree.functions.map {
       Program.Function(parameterCount: $0.parameters.count, start: 0)
     }
@@ -58,6 +58,13 @@ struct Compiler {
     }
     compileExpression(declaration.result)
     emit(.exit, declaration.result, cost: 0)
+    let chain = tree.chain(from: declaration.block)
+    if chain.count > 1, case .service(let name) = tree.blocks[chain[1]].kind, name != Self.service { return }
+    let bindings = declaration.bindings.map {
+      Program.Declaration.Binding(value: Int32(clamping: $0.value), start: $0.start)
+    }
+    program.declarations.append(
+      Program.Declaration(bindings: bindings, result: Int32(clamping: declaration.result)))
   }
 
   private mutating func compile(_ permission: SyntaxTree.Permission) {
@@ -71,6 +78,7 @@ struct Compiler {
       let start = Int32(clamping: program.steps.count)
       compileExpression(condition)
       emit(.stop, condition, cost: 0)
+      program.declarations.append(Program.Declaration(bindings: [], result: Int32(clamping: condition)))
       return start
     }
     let methods = permission.methods.reduce(into: Set<RuleMethod>()) { $0.formUnion(RuleMethod.named($1.text) ?? []) }
@@ -78,6 +86,29 @@ struct Compiler {
       Program.Permission(
         pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, methods: methods,
         start: start, range: permission.range, title: title ?? ""))
+  }
+
+  private mutating func listExpressions() {
+    program.expressions = tree.nodes.indices.map { node in
+      let isLiteral = if case .literal = tree.nodes[node].kind { true } else { false }
+      return Program.Expression(range: tree.nodes[node].range, isReported: !isLiteral && !isNamespace(node))
+    }
+    for node in tree.nodes.indices {
+      for part in tree.nodes[node].kind.parts {
+        program.expressions[part].whole = Int32(clamping: node)
+        program.expressions[part].isMinor = isMinor(part, in: node)
+      }
+    }
+  }
+
+  private func isMinor(_ part: Int, in whole: Int) -> Bool {
+    switch (tree.nodes[part].kind, tree.nodes[whole].kind) {
+    case (.variable, .binary(.and, _, _)), (.variable, .binary(.or, _, _)), (.variable, .not),
+      (.variable, .conditional):
+      false
+    case (.variable, _), (.member, .member): true
+    default: false
+    }
   }
 
   private mutating func checkCalls() {

@@ -4,7 +4,7 @@ internal import HearthRE2
 struct Program: Sendable {
   struct Step: Sendable {
     let instruction: Instruction
-    /// The node of the syntax tree that it belongs to.
+    /// The node of the syntax tree whose value it completes; negative for a value that no node has.
     let node: Int32
     /// The expressions that it counts for, as in production.
     let cost: UInt16
@@ -80,6 +80,30 @@ struct Program: Sendable {
     let title: String
   }
 
+  /// An expression of the file, as reports show it.
+  struct Expression: Sendable {
+    let range: SourceRange
+    /// The place in ``Program/expressions`` of the one that it is a part of; nil for a condition, and for a value of a function.
+    var whole: Int32?
+    /// False for literals, and for names such as `math`, whose values tell nothing.
+    let isReported: Bool
+    /// True for a part whose value seldom tells more than that of the whole: `request.auth` in `request.auth.uid`, a variable in a
+    /// comparison.
+    var isMinor = false
+  }
+
+  /// A condition, or the values of a function, by their places in ``Program/expressions``.
+  struct Declaration: Sendable {
+    struct Binding: Sendable {
+      let value: Int32
+      /// The word `let`.
+      let start: SourceRange
+    }
+
+    let bindings: [Binding]
+    let result: Int32
+  }
+
   var version = 1
   var steps: [Step] = []
   var constants: [RuleValue] = []
@@ -89,8 +113,10 @@ struct Program: Sendable {
   var patterns: [RegularExpression] = []
   var functions: [Function] = []
   var permissions: [Permission] = []
-  /// The places of the syntax tree's nodes.
-  var ranges: [SourceRange] = []
+  /// The nodes of the syntax tree.
+  var expressions: [Expression] = []
+  /// The conditions and functions, in the order in which it is compiled.
+  var declarations: [Declaration] = []
 
   /// The memory that the program takes, roughly.
   var byteCount: Int {

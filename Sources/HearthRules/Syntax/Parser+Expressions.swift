@@ -312,6 +312,7 @@ extension Parser {
       let node = tree.nodes[operand]
       guard node.depth < limits.expressionDepth else { throw tooDeep(range) }
       tree.nodes[operand].depth = node.depth + 1
+      tree.nodes[operand].range = range
       return operand
     case .list(let start, let first):
       open.items.append(operand)

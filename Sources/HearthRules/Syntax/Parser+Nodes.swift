@@ -18,20 +18,9 @@ extension Parser {
     return switch kind {
     case .literal, .variable: 1
     case .member(let base, _): max(2, deepest([base]))
-    case .index(let base, let index): max(deepest([base]), deepest([index]) + 1)
-    case .slice(let base, let from, let to): max(deepest([base]), deepest([from, to].compactMap(\.self)) + 1)
-    case .call(_, let arguments): deepest(arguments) + 1
-    case .method(let base, _, let arguments): max(deepest([base]), deepest(arguments) + 1)
-    case .not(let part), .negated(let part), .typeTest(let part, _): deepest([part]) + 1
-    case .binary(_, let left, let right): deepest([left, right]) + 1
-    case .conditional(let condition, let first, let second): deepest([condition, first, second]) + 1
-    case .list(let items): deepest(items) + 1
-    case .map(let entries): deepest(entries.flatMap { [$0.key, $0.value] }) + 1
-    case .path(let parts):
-      deepest(
-        parts.compactMap { part in
-          if case .expression(let node) = part { node } else { nil }
-        }) + 1
+    case .index(let base, _), .slice(let base, _, _), .method(let base, _, _):
+      max(deepest([base]), deepest(Array(kind.parts.dropFirst())) + 1)
+    default: deepest(kind.parts) + 1
     }
   }
 

@@ -154,12 +154,13 @@ struct Parser {
     try advance()
     try expect(.openBrace)
     let firstNode = tree.nodes.count
-    var bindings: [(name: SyntaxTree.Name, value: Int)] = []
+    var bindings: [SyntaxTree.Binding] = []
     while word == "let" {
+      let start = token.range
       try advance()
       let name = try readName("the name of a variable")
       try expect(.assign)
-      bindings.append((name, try readExpression()))
+      bindings.append(SyntaxTree.Binding(name: name, value: try readExpression(), start: start))
       try expect(.semicolon)
     }
     guard word == "return" else { throw unexpected("'let' or 'return'") }

@@ -5,7 +5,8 @@ struct SyntaxTree {
   /// A part of an expression. Its parts stand before it.
   struct Node {
     let kind: Kind
-    let range: SourceRange
+    /// With the parentheses around it.
+    var range: SourceRange
     /// Operators, calls and parentheses within each other. A chain of members and indexes counts once.
     var depth: Int
   }
@@ -64,11 +65,19 @@ struct SyntaxTree {
     var count = 0
   }
 
+  /// A `let`.
+  struct Binding {
+    let name: Name
+    let value: NodeID
+    /// The word `let`.
+    let start: SourceRange
+  }
+
   struct Function {
     let name: Name
     let block: Int
     let parameters: [Name]
-    let bindings: [(name: Name, value: NodeID)]
+    let bindings: [Binding]
     let result: NodeID
     /// The nodes of its expressions.
     let nodes: Range<Int>
@@ -96,6 +105,28 @@ struct SyntaxTree {
     case .file: nil
     case .service(let name): "service \(name)"
     case .match: source.text(of: blocks[block].range)
+    }
+  }
+}
+
+extension SyntaxTree.Kind {
+  /// The expressions that it consists of, in the order of the file.
+  var parts: [SyntaxTree.NodeID] {
+    switch self {
+    case .literal, .variable: []
+    case .member(let part, _), .not(let part), .negated(let part), .typeTest(let part, _): [part]
+    case .index(let base, let index): [base, index]
+    case .slice(let base, let from, let to): [base] + [from, to].compactMap(\.self)
+    case .call(_, let arguments): arguments
+    case .method(let base, _, let arguments): [base] + arguments
+    case .binary(_, let left, let right): [left, right]
+    case .conditional(let condition, let first, let second): [condition, first, second]
+    case .list(let items): items
+    case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+    case .path(let parts):
+      parts.compactMap { part in
+        if case .expression(let node) = part { node } else { nil }
+      }
     }
   }
 }

@@ -35,6 +35,13 @@ package struct FieldConstraint: Sendable {
   mutating func exclude(_ values: [RuleValue]) { excluded += values }
   mutating func addMember(_ value: RuleValue) { members = (members ?? []) + [value] }
 
+  /// The conditions that hold for the field, by the emulator's names of their comparisons.
+  package var bounds: [(comparator: String, value: RuleValue)] {
+    [
+      lower.map { ($0.isInclusive ? "GTE" : "GT", $0.value) }, upper.map { ($0.isInclusive ? "LTE" : "LT", $0.value) },
+    ].compactMap(\.self) + excluded.map { ("NEQ", $0) } + (members ?? []).map { ("LIST_CONTAINS", $0) }
+  }
+
   private var undecided: RuleFailure { .undecided(field) }
 
   // MARK: - Questions
@@ -120,6 +127,11 @@ package struct FieldConstraint: Sendable {
 package struct PartialMap: Sendable {
   let name: String
   let known: [ExactText: RuleValue]
+
+  /// The fields that are known, in the order of their UTF-8.
+  package var fields: [(name: String, value: RuleValue)] {
+    known.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
+  }
 
   func value(of field: String) throws(RuleFailure) -> RuleValue {
     guard let value = known[ExactText(field)] else { throw .undecided("\(name).\(field)") }

@@ -63,11 +63,16 @@ package struct ValueSet: Sendable {
 
 /// The difference between two maps, by key.
 package struct MapDifference: Sendable {
-  enum Status: Sendable, Hashable {
+  enum Status: String, Sendable, Hashable {
     case added, removed, changed, unchanged
   }
 
   let statuses: [ExactText: Status]
+
+  /// The keys of both maps in the order of their UTF-8, each with `added`, `removed`, `changed` or `unchanged`.
+  package var namedStatuses: [(name: String, status: String)] {
+    statuses.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.rawValue) }
+  }
 
   /// - Parameters:
   ///   - new: The map whose method is called.

@@ -4,7 +4,6 @@ enum UnservedCalls {
 
   private static let reading =
     "The security rules of a project can be replaced with PUT, and not be read. \(page)"
-  private static let coverage = "Reports of the coverage of security rules are not served. \(page)"
   private static let exports =
     "Exports and imports of the emulator are not served over HTTP; use `hearth data export` and `hearth data import`. \(page)"
   private static let webChannel =
@@ -25,8 +24,7 @@ enum UnservedCalls {
 
   /// The reasons for the custom methods at the emulator's own paths.
   private static let emulatorMethods = [
-    "securityRules": reading, "ruleCoverage": coverage, "ruleCoverage.html": coverage, "export": exports,
-    "import": exports,
+    "securityRules": reading, "export": exports, "import": exports,
   ]
 
   /// The custom methods of google.firestore.admin.v1 on a database.

@@ -21,9 +21,16 @@ package struct UsersDatabases: Sendable {
 ///
 /// Without rules for a project nobody but the owner may do anything there, or everybody everything in development.
 package final class AccessRules: AccessGuard {
+  /// The rules of one project, with the name of their file.
+  private struct ProjectRules {
+    let rules: RuleSet
+    let fileName: String
+  }
+
   private struct State {
     var common: RuleSet?
-    var projects: [String: RuleSet] = [:]
+    var projects: [String: ProjectRules] = [:]
+    var counters = CoverageCounters()
     var release = 0
     var observers: [@Sendable () -> Void] = []
   }
@@ -47,12 +54,24 @@ package final class AccessRules: AccessGuard {
     state = Mutex(State(common: rules))
   }
 
-  /// Replaces the rules of a project, or of all projects that have none of their own.
+  /// Replaces the rules of all projects that have none of their own.
   ///
   /// Listeners that these do not allow end.
-  package func replace(_ rules: RuleSet, of project: String? = nil) {
+  package func replace(_ rules: RuleSet) { change { $0.common = rules } }
+
+  /// Replaces the rules of a project, as ``replace(_:)``. In development the values of their expressions are counted from now on.
+  ///
+  /// - Parameter fileName: The name of their file, for reports.
+  package func replace(_ rules: RuleSet, of project: String, fileName: String = "firestore.rules") {
+    change { state in
+      state.projects[project] = ProjectRules(rules: rules, fileName: fileName)
+      state.counters.remove { $0.projectID == project }
+    }
+  }
+
+  private func change(_ change: (inout State) -> Void) {
     let observers = state.withLock { state in
-      if let project { state.projects[project] = rules } else { state.common = rules }
+      change(&state)
       state.release += 1
       return state.observers
     }
@@ -67,7 +86,34 @@ package final class AccessRules: AccessGuard {
   var release: Int { state.withLock { $0.release } }
 
   private func rules(of database: DatabaseID) -> RuleSet? {
-    state.withLock { $0.projects[database.projectID] ?? $0.common }
+    state.withLock { $0.projects[database.projectID]?.rules ?? $0.common }
+  }
+
+  /// The rules of a database, and the counter of their expressions' values.
+  ///
+  /// Counting makes a decision take two to four times as long. So only rules that a test has put are counted, in development.
+  private func countedRules(of database: DatabaseID) -> (rules: RuleSet, counter: CoverageCounter?)? {
+    state.withLock { state in
+      guard let project = state.projects[database.projectID] else { return state.common.map { ($0, nil) } }
+      return (project.rules, isDevelopment ? state.counters.counter(of: database, project.rules) : nil)
+    }
+  }
+
+  /// The values that expressions had in a database since the rules of its project were put; nil if there are no rules.
+  ///
+  /// - Throws: FAILED_PRECONDITION for rules that are those of all projects, which are not counted.
+  func coverage(in database: DatabaseID) throws(StatusError) -> RuleCoverageReport? {
+    let (project, counter, hasCommon) = state.withLock { state in
+      (state.projects[database.projectID], state.counters.known(database), state.common != nil)
+    }
+    guard let project else {
+      guard hasCommon else { return nil }
+      throw StatusError(
+        code: .failedPrecondition,
+        message: "Coverage is counted for rules that were put with PUT /emulator/v1/projects/<project>:securityRules.")
+    }
+    return RuleCoverageReport(
+      project.rules, fileName: project.fileName, counter?.coverage ?? project.rules.emptyCoverage)
   }
 
   func tellsCallersApart(in database: DatabaseID) -> Bool { !isDevelopment || rules(of: database) != nil }
@@ -88,14 +134,15 @@ package final class AccessRules: AccessGuard {
 
   func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
     if case .owner = caller { return nil }
-    guard let rules = rules(of: database) else {
+    guard let (rules, counter) = countedRules(of: database) else {
       if isDevelopment { return nil }
       throw .insufficientPermissions
     }
     switch access {
     case .get, .list, .aggregate, .write, .watch:
       return RuleCheck(
-        rules: rules, auth: caller.ruleValue, database: database, time: clock.now(), explains: isDevelopment)
+        rules: rules, auth: caller.ruleValue, database: database, time: clock.now(), explains: isDevelopment,
+        counter: counter)
     // Clients of users need none: they read, and commit on condition that nothing has changed. An open one locks what others write.
     case .beginTransaction:
       guard isDevelopment else { throw .insufficientPermissions }

@@ -11,6 +11,8 @@ struct RuleCheck: Sendable {
   let time: Timestamp
   /// True if the caller is told which rule has refused: in development, because it tells what the rules are.
   let explains: Bool
+  /// Counts the values of expressions for reports of coverage; nil outside development.
+  let counter: CoverageCounter?
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
@@ -60,7 +62,9 @@ struct RuleCheck: Sendable {
       let request = RuleRequest(
         .get, path: document.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time),
         document: try RuleMap.fields(of: document))
-      try await decide(&known, read, on: document.key) { rules.evaluate(request, lookUp: $0) }
+      try await decide(.get, &known, read, on: document.key) {
+        rules.evaluate(request, isTraced: counter != nil, lookUp: $0)
+      }
     }
   }
 
@@ -74,15 +78,15 @@ struct RuleCheck: Sendable {
     if let key = query.documentAtPath { return try await get(read([key]), read) }
     guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
     var known = KnownDocuments(database)
-    try await decide(&known, read, on: nil) {
-      rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), lookUp: $0)
+    try await decide(.list, &known, read, on: nil) {
+      rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)
     }
     return known.keys
   }
 
   /// Evaluates until everything is read that rules look up.
   private func decide(
-    _ known: inout KnownDocuments, _ read: Reading, on key: DocumentKey?,
+    _ method: RuleMethod, _ known: inout KnownDocuments, _ read: Reading, on key: DocumentKey?,
     _ evaluate: (@escaping (LookedUpDocument) -> DocumentLookup) -> RuleDecision
   ) async throws(StatusError) {
     while true {
@@ -90,9 +94,12 @@ struct RuleCheck: Sendable {
       let decision = evaluate { snapshot[$0] }
       switch decision.answer {
       case .allowed:
+        count(decision)
         guard known.note(decision) <= Self.documentsOfRequest else { throw .insufficientPermissions }
         return
-      case .denied: throw refusal(decision, key)
+      case .denied:
+        count(decision)
+        throw refusal(decision, method, key)
       case .needsDocuments(let wanted):
         let unread = known.unread(among: wanted)
         // Each round makes all of them known.
@@ -104,13 +111,18 @@ struct RuleCheck: Sendable {
     }
   }
 
-  private func refusal(_ decision: RuleDecision, _ key: DocumentKey?) -> StatusError {
+  private func count(_ decision: RuleDecision) {
+    if let counter, let trace = decision.trace { counter.add(trace) }
+  }
+
+  /// In development with the reasons in the form of Google's emulator, such as `false for 'get' @ L5`.
+  private func refusal(_ decision: RuleDecision, _ method: RuleMethod, _ key: DocumentKey?) -> StatusError {
     guard explains else { return .insufficientPermissions }
     let reasons = decision.refusals.map { refusal in
-      "line \(refusal.line), \(refusal.rule): \(refusal.failure.map { $0.description } ?? "false")"
+      "\(refusal.failure.map { $0.description } ?? "false") for '\(method.rawValue)' @ L\(refusal.line)"
     }
     let what = key.map { "\($0.canonicalString): " } ?? ""
-    let reason = reasons.isEmpty ? "no rule allows it" : reasons.joined(separator: "; ")
+    let reason = reasons.isEmpty ? "No matching allow statements" : reasons.joined(separator: ", ")
     return StatusError(
       code: .permissionDenied, message: "\(StatusError.insufficientPermissions.message) (\(what)\(reason))")
   }
@@ -134,7 +146,7 @@ extension RuleCheck: CommitGuard {
         inTransaction: inTransaction)
       while true {
         let snapshot = known
-        let decision = rules.evaluate(request) { snapshot[$0] }
+        let decision = rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] }
         if case .needsDocuments(let wanted) = decision.answer {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
@@ -143,9 +155,9 @@ extension RuleCheck: CommitGuard {
           }
           continue
         }
-        guard decision.isAllowed, known.note(decision) <= Self.documentsOfRequest else {
-          throw refusal(decision, key)
-        }
+        count(decision)
+        guard decision.isAllowed else { throw refusal(decision, write.method, key) }
+        guard known.note(decision) <= Self.documentsOfRequest else { throw StatusError.insufficientPermissions }
         break
       }
     }

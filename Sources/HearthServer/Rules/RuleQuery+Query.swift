@@ -1,9 +1,9 @@
-internal import HearthModel
-internal import HearthRules
+package import HearthModel
+package import HearthRules
 
 extension RuleQuery {
   /// A query as rules see it; nil for one of all collections, about which rules can say nothing.
-  init?(_ query: Query, in database: DatabaseID) {
+  package init?(_ query: Query, in database: DatabaseID) {
     var parent = database.ruleNames + query.path.segments
     var collection = query.collectionGroup
     if collection == nil { collection = parent.popLast() }

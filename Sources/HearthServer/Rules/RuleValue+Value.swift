@@ -1,5 +1,5 @@
-internal import HearthModel
-internal import HearthRules
+package import HearthModel
+package import HearthRules
 
 extension RuleValue {
   /// A value of a document as rules see it. A reference is a path.
@@ -27,7 +27,7 @@ extension RuleValue {
 
 extension RuleMap {
   /// Field by field: a dictionary would take names of other Unicode forms for the same.
-  init(_ map: MapValue) {
+  package init(_ map: MapValue) {
     self.init(map.entries.lazy.map { (key: $0.key, value: RuleValue($0.value)) })
   }
 
@@ -45,7 +45,7 @@ extension RuleMap {
 }
 
 extension RuleTimestamp {
-  init(_ time: Timestamp) {
+  package init(_ time: Timestamp) {
     self.init(seconds: time.seconds, nanoseconds: Int64(time.nanoseconds))
   }
 }
@@ -73,7 +73,7 @@ extension DocumentKey {
     self = key
   }
 
-  func ruleNames(in database: DatabaseID) -> [String] { database.ruleNames + path.segments }
+  package func ruleNames(in database: DatabaseID) -> [String] { database.ruleNames + path.segments }
 }
 
 extension Caller {

@@ -176,6 +176,7 @@ package final class EmbeddedServer: Sendable {
       paths: FirestorePaths(
         clear: mayClear ? service.clear : nil,
         setRules: isDevelopment ? RulesRequest(configuration.callers.rules).method : nil,
+        coverage: isDevelopment ? CoverageRequest(configuration.callers.rules) : nil,
         shutDown: mayShutDown ? shutDown : nil))
   }
 

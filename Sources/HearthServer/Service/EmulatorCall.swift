@@ -3,9 +3,12 @@ internal import HearthRPC
 internal import NIOCore
 
 /// A request at one of the emulator's own paths as the bytes of a call: the name in the path, a line feed, and the body.
+///
+/// The call's responses are the body of the answer; without one it is an empty object.
 struct EmulatorCall: CallTranscoder {
   /// Such as `projects/p/databases/(default)/documents`.
   let name: String
+  var contentType = "application/json; charset=UTF-8"
   let headers: [(name: String, value: String)]
 
   func request(from body: ByteBuffer) -> ByteBuffer {
@@ -20,15 +23,14 @@ struct EmulatorCall: CallTranscoder {
     return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[end...].dropFirst()))
   }
 
-  func add(_ response: [UInt8], to body: inout ByteBuffer) {}
+  func add(_ response: [UInt8], to body: inout ByteBuffer) { body.writeBytes(response) }
 
-  var head: WebResponse {
-    var response = WebResponse(status: 200, headers: [("content-type", "application/json; charset=UTF-8")] + headers)
-    response.body.writeString("{}\n")
-    return response
-  }
+  var head: WebResponse { WebResponse(status: 200, headers: [("content-type", contentType)] + headers) }
 
   func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
-    status.code == .ok ? head : .error(status, headers)
+    guard status.code == .ok else { return .error(status, headers) }
+    var response = head
+    if !isBegun { response.body.writeString("{}\n") }
+    return response
   }
 }

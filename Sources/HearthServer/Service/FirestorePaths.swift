@@ -8,6 +8,8 @@ struct FirestorePaths: RESTPaths {
   let clear: CallMethod?
   /// Replaces the security rules of a project; its request is made by ``EmulatorCall``. Nil if that is not allowed.
   let setRules: CallMethod?
+  /// Reports what was evaluated of security rules; nil if that is not allowed.
+  let coverage: CoverageRequest?
   /// Ends the server on `POST /shutdown`; nil if that is not allowed.
   let shutDown: (@Sendable () -> Void)?
 
@@ -51,9 +53,25 @@ struct FirestorePaths: RESTPaths {
       let name = path.dropFirst(Self.emulatorPath.count).dropLast(Self.rulesMethod.count)
       let decoded = try PercentEncoding.decoded(name, keepsSlashes: true, at: "path")
       return .call(setRules, request.metadata, EmulatorCall(name: decoded, headers: headers))
+    case ("GET", let path) where path.hasPrefix(Self.emulatorPath):
+      return try coverageExchange(for: request, path.dropFirst(Self.emulatorPath.count), headers)
     default:
       return nil
     }
+  }
+
+  private func coverageExchange(
+    for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
+  ) throws(RESTFailure) -> WebExchange? {
+    guard let form = CoverageRequest.Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else { return nil }
+    guard let coverage else {
+      return .answer(
+        .error(
+          CallStatus(.permissionDenied, "The coverage of security rules is reported in development only."), headers))
+    }
+    let name = try PercentEncoding.decoded(path.dropLast(form.rawValue.count), keepsSlashes: true, at: "path")
+    let call = EmulatorCall(name: name, contentType: form.contentType, headers: headers)
+    return .call(coverage.method(form), request.metadata, call)
   }
 
   /// Names of documents have an even number of segments below `documents`, those of collections an odd one.

@@ -17,6 +17,7 @@ struct RulesRequest: Sendable {
     struct Rules: Decodable {
       struct File: Decodable {
         var content: String
+        var name: String?
       }
 
       var files: [File]
@@ -37,7 +38,8 @@ struct RulesRequest: Sendable {
         throw StatusError.invalid("The body is not a JSON object with rules.files, an array of one file with content.")
       }
       do {
-        rules.replace(try RuleSet(files[0].content), of: String(parts[1]))
+        let name = files[0].name ?? "firestore.rules"
+        rules.replace(try RuleSet(files[0].content), of: String(parts[1]), fileName: String(name.prefix(200)))
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")
       }

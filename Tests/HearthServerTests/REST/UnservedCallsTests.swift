@@ -10,7 +10,6 @@ struct UnservedCallsTests {
     "say over HTTP what is missing and where it is documented",
     arguments: [
       ("GET", "/emulator/v1/projects/test:securityRules", "security rules"),
-      ("GET", "/emulator/v1/projects/test:ruleCoverage.html", "security rules"),
       ("POST", "/emulator/v1/projects/test:export", "hearth data export"),
       ("POST", "/emulator/v1/projects/test:import", "hearth data import"),
       ("GET", "/v1beta1/projects/test/databases/(default)/documents/c/d", "v1beta1"),

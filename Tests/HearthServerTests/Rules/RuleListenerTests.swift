@@ -224,7 +224,8 @@ struct RuleListenerTests {
     let error = await #expect(throws: StatusError.self) { _ = try await fixture.read(bob, "notes/a") }
     #expect(error?.code == .permissionDenied)
     #expect(
-      error?.message.contains("notes/a") == true && error?.message.contains("line 4") == true, "\(error?.message ?? "")"
+      error?.message.contains("notes/a") == true && error?.message.contains("false for 'get' @ L4") == true,
+      "\(error?.message ?? "")"
     )
   }
 }

@@ -1,0 +1,76 @@
+import HearthData
+import HearthModel
+
+/// The members of an object of a case, with its place for messages.
+struct RuleCaseFields {
+  /// The file, the case and the names of the objects around, such as `cases.json: case "a": request`.
+  let place: String
+  private let members: [(name: String, value: JSONText)]
+
+  /// - Parameter names: The members that there may be.
+  /// - Throws: An error for anything else than an object, for other members, and for one that stands there twice.
+  init(_ json: JSONText, at place: String, names: [String]) throws(RuleCaseError) {
+    guard case .object(let members) = json else {
+      throw RuleCaseError(description: "\(place): an object with \(Self.list(names)) is expected.")
+    }
+    var seen: Set<String> = []
+    for member in members {
+      guard names.contains(member.name) else {
+        let nearest = NearestWord.of(member.name, in: names).map { " Did you mean \"\($0)\"?" } ?? ""
+        throw RuleCaseError(
+          description: "\(place): \"\(member.name.prefix(40))\" is none of \(Self.list(names)).\(nearest)")
+      }
+      guard seen.insert(member.name).inserted else {
+        throw RuleCaseError(description: "\(place): \"\(member.name)\" stands there twice.")
+      }
+    }
+    self.place = place
+    self.members = members
+  }
+
+  private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
+
+  func error(_ name: String, _ rule: String) -> RuleCaseError {
+    RuleCaseError(description: "\(place): \"\(name)\": \(rule)")
+  }
+
+  /// A member; nil if it is missing.
+  subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
+
+  func string(_ name: String) throws(RuleCaseError) -> String? {
+    switch self[name] {
+    case nil: return nil
+    case .string(let text): return text
+    default: throw error(name, "a text is expected.")
+    }
+  }
+
+  func required(_ name: String, _ example: String) throws(RuleCaseError) -> String {
+    guard let text = try string(name) else { throw error(name, "it is missing: \(example).") }
+    return text
+  }
+
+  /// - Parameter smallest: The smallest number that it may be.
+  func integer(_ name: String, from smallest: Int) throws(RuleCaseError) -> Int? {
+    guard let json = self[name] else { return nil }
+    guard case .number(let digits) = json, let number = Int(digits), number >= smallest, Int32(exactly: number) != nil
+    else { throw error(name, "a whole number from \(smallest) to \(Int32.max) is expected.") }
+    return number
+  }
+
+  func flag(_ name: String) throws(RuleCaseError) -> Bool {
+    switch self[name] {
+    case nil: return false
+    case .bool(let flag): return flag
+    default: throw error(name, "true or false is expected.")
+    }
+  }
+
+  func array(_ name: String) throws(RuleCaseError) -> [JSONText] {
+    switch self[name] {
+    case nil: return []
+    case .array(let elements): return elements
+    default: throw error(name, "an array is expected.")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import HearthData
+import HearthModel
+import HearthRules
+
+/// A decision on a case.
+struct RuleCaseResult {
+  let file: String
+  let ruleCase: RuleCase
+  let isAllowed: Bool
+  /// The `allow` that held if the request is allowed, and otherwise all that did not.
+  let deciding: [RulePlaceText]
+
+  init(_ ruleCase: RuleCase, in file: String, _ decision: RuleDecision, by rules: RuleSet) {
+    self.file = file
+    self.ruleCase = ruleCase
+    isAllowed = decision.isAllowed
+    let looked = (decision.trace?.rules ?? []).map { RulePlaceText($0, of: rules) }
+    deciding =
+      decision.isAllowed
+      ? looked.suffix(1) : Array(looked.filter { !$0.isTrue }.prefix(RuleDecision.largestRefusalCount))
+  }
+
+  var isExpected: Bool { ruleCase.expectsAllowed == isAllowed }
+
+  private static func word(_ isAllowed: Bool?) -> String { isAllowed.map { $0 ? "allow" : "deny" } ?? "" }
+
+  /// The name of the file, without its folder.
+  var fileName: String { URL(fileURLWithPath: file).lastPathComponent }
+
+  /// The cells of the columns that ``titles`` names.
+  var cells: [String] {
+    [
+      ruleCase.name, Self.word(ruleCase.expectsAllowed), Self.word(isAllowed), isExpected ? "ok" : "FAILED",
+      isExpected ? "" : deciding.first.map { "\($0.place) \($0.text)" } ?? Self.noRule,
+    ]
+  }
+
+  static let titles = ["CASE", "EXPECTED", "DECIDED", "VERDICT", "DECIDED BY"]
+
+  private static let noRule = "no allow for this method and path"
+
+  /// The rules that have decided, for a case that is not as expected.
+  ///
+  /// - Parameter rulesFile: The path of the file of rules.
+  func details(rulesFile: String) -> [String] {
+    let head = "\(file): \"\(ruleCase.name)\": \(ruleCase.title) is \(isAllowed ? "allowed" : "denied"):"
+    guard !deciding.isEmpty else { return [head, "  \(Self.noRule)"] }
+    return [head]
+      + deciding.flatMap { ["  \(rulesFile):\($0.place): \($0.text)", "    in \($0.match): \($0.result)"] }
+  }
+
+  var json: JSONText {
+    .object([
+      ("file", .string(file)), ("name", .string(ruleCase.name)), ("request", .string(ruleCase.title)),
+      ("expected", .string(Self.word(ruleCase.expectsAllowed))), ("decided", .string(Self.word(isAllowed))),
+      ("isExpected", .bool(isExpected)), ("rules", .array(deciding.map { .object($0.json) })),
+    ])
+  }
+}

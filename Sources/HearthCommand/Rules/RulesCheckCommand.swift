@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import HearthRules
+internal import HearthServer
+
+/// `hearth rules check`: says what is wrong in files of rules. The status is 1 if a server would refuse one of them.
+struct RulesCheckCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Say what is wrong in files of security rules.",
+    discussion: """
+      Each mistake is printed with its file, line and column. `hearth serve --rules` refuses a file with errors. What a warning \
+      names is accepted, and fails when a request needs it: the request is then denied.
+
+      Example: hearth rules check firestore.rules
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The files, such as firestore.rules.", valueName: "file"),
+    completion: .file(extensions: ["rules"]))
+  var files: [String]
+
+  func run() throws {
+    var hasErrors = false
+    for file in files {
+      let issues: [RuleIssue]
+      do {
+        let text = try RulesFile.text(path: file)
+        do {
+          issues = try RuleSet(text).warnings
+        } catch {
+          issues = error.issues
+        }
+      } catch {
+        Terminal.writeError("hearth rules check: \(Terminal.safe("\(error)"))")
+        hasErrors = true
+        continue
+      }
+      for issue in issues { Terminal.write(Terminal.safeLines("\(file):\(issue)")) }
+      if issues.isEmpty { Terminal.write(Terminal.safe("\(file): no mistakes")) }
+      hasErrors = hasErrors || issues.contains { $0.severity == .error }
+    }
+    if hasErrors { throw ExitCode.failure }
+  }
+}
