@@ -105,7 +105,7 @@ final class ChangeFeed: Sendable {
       }
       return (inbox.commits, inbox.latest)
     }
-    shared.beginRound()
+    shared.beginRound(commits: commits.count)
     for commit in commits { shared.match(commit) }
     shared.advance(to: latest)
   }

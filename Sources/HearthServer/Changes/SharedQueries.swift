@@ -48,15 +48,12 @@ struct SharedQueries {
   private var refills: [QueryID: [CheckedContinuation<Void, Never>]] = [:]
   private let maximumCommits: Int
   private let maximumBytes: Int
-  private let maximumEffort: Int
-  /// The conditions that may still be evaluated in this round.
-  private var effort: Int
+  private var effort: MatchingEffort
 
   /// - Parameter maximumEffort: The number of conditions that one round of matching evaluates. Others wait for the round.
   init(version: SnapshotVersion, maximumCommits: Int, maximumBytes: Int, maximumEffort: Int = 500_000) {
     self.version = version
-    self.maximumEffort = maximumEffort
-    effort = maximumEffort
+    effort = MatchingEffort(maximum: maximumEffort)
     self.maximumCommits = maximumCommits
     self.maximumBytes = maximumBytes
   }
@@ -81,10 +78,10 @@ struct SharedQueries {
 
   // MARK: - Commits
 
-  /// Begins a round of matching.
-  mutating func beginRound() { effort = maximumEffort }
+  /// Begins a round of matching. Without it, each commit is a round of its own.
+  mutating func beginRound(commits: Int) { effort.beginRound(commits: commits) }
 
-  /// Matches a commit. Queries that cost more than what is left of the round take the change from the log, the dearest ones first.
+  /// Matches a commit. Queries that cost more than what is left take the change from the log, the dearest ones first.
   mutating func match(_ commit: CommittedChange) {
     assert(commit.version > version, "commit \(commit.version) is matched after \(version)")
     let before = version
@@ -113,29 +110,25 @@ struct SharedQueries {
     hold(Held(version: commit.version, bytes: bytes, queries: concerned))
   }
 
-  /// The queries that can be matched with what is left of the round's effort. The others skip the commit.
+  /// The queries that can be matched with the effort that is left. The others skip the commit.
   ///
   /// - Parameter start: The version before the commit.
   private mutating func affordable(
     _ candidates: [QueryID: [Int]], after start: SnapshotVersion
   ) -> [(id: QueryID, indices: [Int])] {
+    effort.beginCommit()
     let costs = candidates.map { id, indices in
       (id: id, indices: indices, cost: (queries[id]?.effort ?? 0) * indices.count)
     }
-    let total = costs.reduce(0) { $0 + $1.cost }
-    guard total > effort else {
-      effort -= total
-      return costs.map { ($0.id, $0.indices) }
-    }
+    if effort.take(costs.reduce(0) { $0 + $1.cost }) { return costs.map { ($0.id, $0.indices) } }
     var affordable: [(id: QueryID, indices: [Int])] = []
     for (id, indices, cost) in costs.sorted(by: { $0.cost < $1.cost }) {
-      guard cost <= effort else {
+      if effort.take(cost) {
+        affordable.append((id, indices))
+      } else {
         queries[id]?.skip(to: version)
         tellSubscribers(of: id, after: start)
-        continue
       }
-      effort -= cost
-      affordable.append((id, indices))
     }
     return affordable
   }

@@ -155,14 +155,14 @@ struct SharedQueriesTests {
       let alternatives = (0..<25).map { Filter.field(field("n"), .greaterThan, (number * 25 + $0).value) }
       _ = queries.join(.query(Query(path: path("c")).with(filter: .or(alternatives))), by: hostile)
     }
-    queries.beginRound()
+    queries.beginRound(commits: 10)
     for version in 1...10 { queries.match(Self.commit(version)) }
     let taken = queries.take(after: .none, by: honest)
     #expect(taken.dropped.isEmpty && taken.changes.first?.changes.count == 10)
     // One round has no room for any of them twice.
     #expect(queries.take(after: .none, by: hostile).dropped.count >= 99)
     // The next one has.
-    queries.beginRound()
+    queries.beginRound(commits: 1)
     let version = SnapshotVersion(microseconds: 10)
     queries.match(Self.commit(11))
     let next = queries.take(after: version, by: hostile)
