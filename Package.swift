@@ -46,19 +46,27 @@ let certificates = Target.Dependency.product(name: "X509", package: "swift-certi
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+func fuzzProgram(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["FuzzSupport"] + dependencies, path: "Fuzz/\(folder)", swiftSettings: settings,
+    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
+}
+
 let fuzzTargets: [Target] =
   isFuzzed
   ? [
-    .executableTarget(
-      name: "RequestFuzz",
-      dependencies: [
-        "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, logging,
-      ],
-      path: "Fuzz", exclude: ["RegularExpressions"], swiftSettings: settings,
-      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
-    .executableTarget(
-      name: "RegularExpressionFuzz", dependencies: ["HearthRE2"], path: "Fuzz/RegularExpressions",
-      swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+    .target(name: "FuzzSupport", path: "Fuzz/Support", swiftSettings: settings),
+    fuzzProgram(
+      "RequestFuzz", "Requests",
+      ["HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, logging]),
+    fuzzProgram("RegularExpressionFuzz", "RegularExpressions", ["HearthRE2"]),
+    fuzzProgram("RuleFuzz", "Rules", ["HearthRules", "RulesSupport", "TestSupport"]),
+    fuzzProgram(
+      "TokenFuzz", "Tokens",
+      [
+        "HearthAuthentication", "HearthServer", "HearthRPC", "HearthModel", "TestSupport", logging,
+        .product(name: "JWTKit", package: "jwt-kit"),
+      ]),
   ] : []
 
 let sqlite = Target.Dependency.target(

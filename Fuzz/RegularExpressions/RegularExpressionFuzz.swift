@@ -1,43 +1,22 @@
-// The entry points that libFuzzer calls (https://llvm.org/docs/LibFuzzer.html). See scripts/fuzz.
 import Foundation
+import FuzzSupport
 
 @testable import HearthRE2
 
-/// A pattern and, behind the first byte 0xFF, a text, as both may come from anybody.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-  let parts = UnsafeBufferPointer(start: start, count: count).split(
-    separator: 0xFF, maxSplits: 1, omittingEmptySubsequences: false)
-  let pattern = String(decoding: parts[0], as: UTF8.self)
-  do {
-    try RegularExpressionFuzz.run(pattern: pattern, text: Array(parts.dropFirst().joined()))
-  } catch {
-    fatalError("\(pattern): \(error)")
-  }
-  return 0
-}
-
-private typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-private typealias TestOneInput = @convention(c) (UnsafePointer<UInt8>, Int) -> CInt
-
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-  _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<Arguments>, _ test: TestOneInput
-) -> CInt
-
 @main
 private enum Main {
-  /// Writes patterns to begin with into the folder that `HEARTH_FUZZ_SEEDS` names, and hands over to libFuzzer.
+  /// A pattern and, behind the first byte 0xFF, a text, as both may come from anybody.
   static func main() throws {
-    if let folder = ProcessInfo.processInfo.environment["HEARTH_FUZZ_SEEDS"] {
-      for (number, seed) in RegularExpressionFuzz.seeds.enumerated() {
-        let bytes = Data(seed.pattern.utf8) + [0xFF] + Data(seed.text.utf8)
-        try bytes.write(to: URL(fileURLWithPath: folder).appendingPathComponent("seed-\(number)"))
+    let seeds = RegularExpressionFuzz.seeds.map { Array($0.pattern.utf8) + [0xFF] + Array($0.text.utf8) }
+    try FuzzProgram.run(seeds: seeds) { bytes in
+      let parts = bytes.split(separator: 0xFF, maxSplits: 1, omittingEmptySubsequences: false)
+      let pattern = String(decoding: parts[0], as: UTF8.self)
+      do {
+        try RegularExpressionFuzz.run(pattern: pattern, text: Array(parts.dropFirst().joined()))
+      } catch {
+        fatalError("\(pattern): \(error)")
       }
     }
-    var count = CommandLine.argc
-    var arguments: Arguments = CommandLine.unsafeArgv
-    exit(runDriver(&count, &arguments, testOneInput))
   }
 }
 

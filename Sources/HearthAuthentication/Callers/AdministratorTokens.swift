@@ -39,7 +39,11 @@ package struct AdministratorTokens: Sendable {
     try self.init(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }, source: source)
   }
 
-  func contains(_ token: String) -> Bool { digests.contains(Self.digest(token)) }
+  /// The digest of a token that is one of the secrets; nil for any other token.
+  func digest(ofSecret token: String) -> [UInt8]? {
+    let digest = Self.digest(token)
+    return digests.contains(digest) ? digest : nil
+  }
 
   private static func digest(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
 }

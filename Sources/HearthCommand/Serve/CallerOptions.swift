@@ -91,6 +91,14 @@ struct CallerOptions: ParsableArguments {
       valueName: "file or address"))
   var appCheckKeys: String?
 
+  @Option(
+    help: """
+      Calls of one address that fail to authenticate within a minute; more fail with RESOURCE_EXHAUSTED unless their credentials \
+      were verified before; 0 is no limit. (default: \(ServerLimits.usualFailedAuthentications); none on a loopback address and \
+      with --tls-at-proxy)
+      """)
+  var maxFailedAuthenticationsPerMinute: Int?
+
   /// True if callers are told apart.
   var tellsCallersApart: Bool {
     adminTokenFile != nil || !serviceAccount.isEmpty || firebaseProject != nil || tokenIssuer != nil
@@ -104,6 +112,11 @@ struct CallerOptions: ParsableArguments {
   }
 
   func validate() throws {
+    if let failures = maxFailedAuthenticationsPerMinute, !(0...Int(Int32.max)).contains(failures) {
+      throw ValidationError(
+        "--max-failed-authentications-per-minute is \(failures): choose a number between 1 and \(Int32.max), or 0 for none."
+      )
+    }
     if tellsCallersApart, rules != nil, databases.projects.isEmpty {
       throw ValidationError("--rules needs --project: the projects whose databases users may use.")
     }

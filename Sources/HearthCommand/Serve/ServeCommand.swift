@@ -49,6 +49,11 @@ struct ServeCommand: AsyncParsableCommand {
     if let port = metrics.metricsPort, port == place.port, port != 0, metrics.metricsHost == place.host {
       throw ValidationError("--port and --metrics-port are both \(port): choose another --metrics-port.")
     }
+    if certificate.tlsAtProxy, callers.maxFailedAuthenticationsPerMinute ?? 0 > 0 {
+      throw ValidationError(
+        "--max-failed-authentications-per-minute counts by address, and with --tls-at-proxy all callers have that of the proxy: "
+          + "use one of them.")
+    }
     guard callers.tellsCallersApart else { return }
     guard !access.allowShutdown else {
       throw ValidationError(
@@ -86,6 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
   ) async throws -> (EmbeddedServer, MetricsEndpoint?) {
     var serverLimits = limits.limits
     connectionLimits.apply(to: &serverLimits)
+    serverLimits.failedAuthenticationsPerMinute = callers.maxFailedAuthenticationsPerMinute
     let callers = try await callers.callers(logger)
     let server = try await EmbeddedServer.start(
       host: place.host, port: place.port, storage: place.storage, logger: logger

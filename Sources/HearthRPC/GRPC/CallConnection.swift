@@ -20,7 +20,7 @@ final class CallConnection: ChannelInboundHandler {
   let server: CallServer
   let connectionGuard: ConnectionGuard
   let outbox: CallOutbox
-  let share = ConnectionShare()
+  let share: ConnectionShare
   private let executor: EventLoopTaskExecutor
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
@@ -43,8 +43,10 @@ final class CallConnection: ChannelInboundHandler {
   private var isReading = false
   var needsFlush = false
 
-  init(server: CallServer, connectionGuard: ConnectionGuard, eventLoop: any EventLoop) {
+  init(server: CallServer, connectionGuard: ConnectionGuard, channel: any Channel) {
+    let eventLoop = channel.eventLoop
     self.server = server
+    share = ConnectionShare(of: ClientNetwork(channel.remoteAddress))
     self.connectionGuard = connectionGuard
     outbox = CallOutbox(eventLoop: eventLoop)
     executor = EventLoopTaskExecutor(eventLoop)

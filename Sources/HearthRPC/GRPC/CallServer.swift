@@ -22,6 +22,8 @@ package final class CallServer: Sendable {
   let web: (any WebService)?
   private let methods: [String: CallMethod]
   private let authenticator: any CallAuthenticator
+  /// Nil if calls may fail to authenticate as often as they like.
+  private let authenticationLimit: AuthenticationLimit?
   private let unserved: Unserved
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
@@ -51,6 +53,7 @@ package final class CallServer: Sendable {
     self.web = web
     load = ServerLoad(limits: limits, metrics: metrics)
     self.authenticator = authenticator
+    authenticationLimit = limits.failedAuthenticationsPerMinute.flatMap { $0 > 0 ? AuthenticationLimit($0) : nil }
     self.unserved = unserved
     self.interceptor = interceptor
     self.logger = logger
@@ -122,8 +125,16 @@ package final class CallServer: Sendable {
 
   private func identify(_ call: ServerCall) async throws {
     guard call.identity == nil else { return }
-    if let identity = try authenticator.known(call.metadata) { return call.identify(identity) }
-    call.identify(try await authenticator.identify(call.metadata))
+    let client = call.share.client
+    do throws(CallStatus) {
+      // Credentials that are known cost nothing, and are not kept from anybody for what others at the same address do.
+      if let identity = try authenticator.known(call.metadata) { return call.identify(identity) }
+      if let client { try authenticationLimit?.check(client) }
+      call.identify(try await authenticator.identify(call.metadata))
+    } catch {
+      if error.code == .unauthenticated, let client { authenticationLimit?.failed(client) }
+      throw error
+    }
   }
 
   /// - Parameter executor: Where all of the task runs, beginning now; nil for the pool.

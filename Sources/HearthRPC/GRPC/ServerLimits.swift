@@ -9,6 +9,17 @@ package struct ServerLimits: Sendable, Hashable {
   /// Calls in progress, streams among them. One more ends with RESOURCE_EXHAUSTED.
   package var calls = 20_000
 
+  /// Calls of one address (of IPv6: one network, /64) that may fail to authenticate in a minute; 0 for any number. From then on, and until the
+  /// minute is over, its calls end with RESOURCE_EXHAUSTED, unless their credentials were verified before.
+  ///
+  /// Nil is ``usualFailedAuthentications`` if the addresses of connections are those of clients, and otherwise 0: behind a proxy all clients
+  /// have its address.
+  package var failedAuthenticationsPerMinute: Int?
+
+  /// An app whose token is not accepted retries with growing pauses, about ten times in the first minute. So dozens of them may share an
+  /// address. As many signatures take less than a tenth of a second of processor time.
+  package static let usualFailedAuthentications = 600
+
   /// The size in bytes of the largest request message: the 10 MiB of Firestore's documented limits.
   package var requestBytes = 10 << 20
 

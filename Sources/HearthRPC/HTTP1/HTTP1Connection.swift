@@ -40,7 +40,7 @@ final class HTTP1Connection: ChannelInboundHandler {
   private let server: CallServer
   private let web: any WebService
   private let outbox: CallOutbox
-  private let share = ConnectionShare()
+  private let share: ConnectionShare
   private var context: ChannelHandlerContext?
   private var exchange: Exchange?
   /// A request that is read to its end and dropped: it was answered before.
@@ -49,10 +49,11 @@ final class HTTP1Connection: ChannelInboundHandler {
   private var timer: Scheduled<Void>?
   private var bytesSinceTimer = 0
 
-  init(server: CallServer, web: any WebService, eventLoop: any EventLoop) {
+  init(server: CallServer, web: any WebService, channel: any Channel) {
     self.server = server
     self.web = web
-    outbox = CallOutbox(eventLoop: eventLoop)
+    share = ConnectionShare(of: ClientNetwork(channel.remoteAddress))
+    outbox = CallOutbox(eventLoop: channel.eventLoop)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {

@@ -95,7 +95,7 @@ package struct CallListener {
         return isEvents || length ?? .max < Self.compressedBytes ? .doNotCompress : .compressIfPossible
       },
       NIOHTTPRequestDecompressor(limit: .size(server.limits.requestBytes)),
-      HTTP1Connection(server: server, web: web, eventLoop: channel.eventLoop),
+      HTTP1Connection(server: server, web: web, channel: channel),
     ])
   }
 
@@ -115,7 +115,7 @@ package struct CallListener {
     try channel.pipeline.syncOperations.addHandlers([
       connectionGuard,
       NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: .init()),
-      CallConnection(server: server, connectionGuard: connectionGuard, eventLoop: channel.eventLoop),
+      CallConnection(server: server, connectionGuard: connectionGuard, channel: channel),
     ])
   }
 

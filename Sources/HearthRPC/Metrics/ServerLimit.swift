@@ -11,8 +11,8 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   /// The limits of connections and calls.
   package static let ofCalls: [ServerLimit] = [
     .connections, .streamsPerConnection, .pings, .unsentPingAnswers, .resets, .emptyFrames, .strayFrames, .keepAlive,
-    .webIdle, .calls, .requestBytes, .receivedBytes, .requestBytesInProgress, .queuedBytesPerStream, .queuedBytes,
-    .unreadBytes, .unread, .webBody,
+    .webIdle, .calls, .failedAuthenticationsPerMinute, .requestBytes, .receivedBytes, .requestBytesInProgress,
+    .queuedBytesPerStream, .queuedBytes, .unreadBytes, .unread, .webBody,
   ]
 
   // Limits of connections.
@@ -27,6 +27,7 @@ package struct ServerLimit: RawRepresentable, Hashable, Sendable {
   package static let webIdle = ServerLimit(rawValue: "web_idle")
   // Limits of calls.
   package static let calls = ServerLimit(rawValue: "calls")
+  package static let failedAuthenticationsPerMinute = ServerLimit(rawValue: "failed_authentications_per_minute")
   package static let requestBytes = ServerLimit(rawValue: "request_bytes")
   package static let receivedBytes = ServerLimit(rawValue: "received_bytes")
   package static let requestBytesInProgress = ServerLimit(rawValue: "request_bytes_in_progress")

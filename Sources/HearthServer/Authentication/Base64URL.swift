@@ -2,7 +2,8 @@ internal import Foundation
 
 /// Base64 with the alphabet for URLs, without padding (RFC 4648, section 5; RFC 7515, section 2).
 package enum Base64URL {
-  /// - Parameter isStrict: False to take the ordinary alphabet and padding as well.
+  /// - Parameter isStrict: True for the one text that stands for the bytes. False to take the ordinary alphabet, padding, and any value of
+  ///   the bits that the last character has left as well.
   /// - Returns: Nil for text of another form.
   package static func decoded(_ text: some Collection<UInt8>, isStrict: Bool) -> [UInt8]? {
     var base64: [UInt8] = []
@@ -18,6 +19,8 @@ package enum Base64URL {
       }
     }
     while !base64.count.isMultiple(of: 4) { base64.append(UInt8(ascii: "=")) }
-    return Data(base64Encoded: Data(base64)).map { [UInt8]($0) }
+    guard let bytes = Data(base64Encoded: Data(base64)) else { return nil }
+    guard !isStrict || Array(bytes.base64EncodedData()) == base64 else { return nil }
+    return [UInt8](bytes)
   }
 }

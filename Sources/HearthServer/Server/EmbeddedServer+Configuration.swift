@@ -92,6 +92,15 @@ extension EmbeddedServer {
     /// The address to listen on as numbers.
     var numericHost: String { host == "localhost" ? "127.0.0.1" : host }
 
+    /// Calls of one address that may fail to authenticate in a minute; 0 for any number.
+    var failedAuthenticationsPerMinute: Int {
+      if let asked = limits.failedAuthenticationsPerMinute { return asked }
+      // A proxy, in front of this machine or on it, calls for everybody.
+      let hasAddressesOfClients =
+        AddressReach(numericHost: numericHost) == .otherMachines && !permissions.contains(.withoutTLS)
+      return hasAddressesOfClients ? ServerLimits.usualFailedAuthentications : 0
+    }
+
     /// Checks the address, and that it is reached only by those who may.
     ///
     /// - Returns: True if every caller of another machine may do everything.

@@ -98,7 +98,8 @@ package final class EmbeddedServer: Sendable {
     let indexes = try indexFile?.read()
     let databaseLimits = configuration.databaseLimits
     let openFiles = DescriptorLimit.current
-    let limits = withinDescriptors(openFiles, configuration, logger)
+    var limits = withinDescriptors(openFiles, configuration, logger)
+    limits.failedAuthenticationsPerMinute = configuration.failedAuthenticationsPerMinute
     let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers(with: databaseLimits))
     let databases = try configuration.storage.open(
       limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)

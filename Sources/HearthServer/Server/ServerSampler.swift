@@ -59,6 +59,7 @@ extension ServerLimits {
       .unsentPingAnswers: connection.unsentPingAnswers, .pings: connection.busyPings.burst,
       .resets: connection.resets.burst, .emptyFrames: connection.emptyFrames.burst,
       .strayFrames: connection.strayFrames.burst, .calls: calls, .requestBytes: requestBytes,
+      .failedAuthenticationsPerMinute: failedAuthenticationsPerMinute ?? 0,
       .receivedBytes: receivedBytes, .requestBytesInProgress: requestBytesInProgress,
       .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes, .unreadBytes: unreadBytes,
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,

@@ -36,6 +36,9 @@ struct TokenTests {
       ("", "parts"), ("a", "parts"), ("a.b", "parts"), ("a.b.c.d", "parts"),
       ("!.e30.c2ln", "base64url"), (token(#"{"alg":"RS256"}"#, signature: ""), "signature"),
       (token(#"{"alg":"RS256"}"#, signature: "c2ln="), "signature"),
+      // Bits that no byte needs, which would make one token many.
+      (token(#"{"alg":"RS256"}"#, signature: "c2l"), "signature"),
+      (token(#"{"alg":"RS256"}"#, signature: "c3"), "signature"),
       (token(#"{"alg":"none"}"#), "algorithm"), (token(#"{"alg":"None"}"#), "algorithm"),
       (token(#"{"alg":"RS512"}"#), "algorithm"), (token(#"{"alg":1}"#), "algorithm"), (token("{}"), "algorithm"),
       (token("[]"), "JSON object"), (token("nonsense"), "JSON object"),

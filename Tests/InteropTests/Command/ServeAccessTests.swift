@@ -130,6 +130,8 @@ final class ServeAccessTests {
       (["--open-to-everyone", "--firebase-project", "x"], "--open-to-everyone"),
       (["--allow-shutdown", "--firebase-project", "x"], "--allow-shutdown"), (["--project", "x"], "--project"),
       (["--token-issuer", "x", "--token-audience", "y", "--token-keys", "k", "--rules", "r"], "--project"),
+      (["--tls-at-proxy", "--max-failed-authentications-per-minute", "100"], "--tls-at-proxy"),
+      (["--max-failed-authentications-per-minute=-1"], "--max-failed-authentications-per-minute"),
     ])
   func mistakes(arguments: [String], word: String) async throws {
     let result = try await hearth(["serve", "--in-memory", "--port", "0"] + arguments)

@@ -79,12 +79,12 @@ package final class RawHTTP2Client: Sendable {
 
   /// Runs `body` with a connection that has sent its preface to a port of this machine.
   package static func withConnection<R>(
-    toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
+    toPort port: Int, from source: String? = nil, answersPings: Bool = true, acknowledgesSettings: Bool = true,
+    reads: Bool = true, keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
     connectionWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     let client = try await connect(
-      toPort: port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
+      toPort: port, from: source, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
       keepsMessages: keepsMessages, streamWindow: streamWindow, connectionWindow: connectionWindow)
     do {
       let result = try await body(client)
@@ -98,17 +98,19 @@ package final class RawHTTP2Client: Sendable {
 
   /// Opens a connection and sends its preface.
   /// - Parameters:
+  ///   - source: The address of this machine that the connection comes from; nil for the one that the system chooses.
   ///   - keepsMessages: True to keep the bytes of DATA frames in ``Received/data``.
   ///   - streamWindow: Bytes that the server may send on a stream; they are never given back.
   ///   - connectionWindow: Bytes that the server may send on all streams, at least 65,535.
   package static func connect(
-    toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
+    toPort port: Int, from source: String? = nil, answersPings: Bool = true, acknowledgesSettings: Bool = true,
+    reads: Bool = true, keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
     connectionWindow: UInt32 = UInt32(Int32.max)
   ) async throws -> RawHTTP2Client {
-    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
-      .connect(host: "127.0.0.1", port: port).get()
+    if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
+    let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
     let client = RawHTTP2Client(
       channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings,
       keepsMessages: keepsMessages)

@@ -2,7 +2,7 @@ import Foundation
 
 /// SplitMix64: a generator whose whole sequence follows from its seed, the same on every platform, so that a failing run
 /// can be repeated.
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, ChoiceSource, Sendable {
   private var state: UInt64
 
   package init(seed: UInt64) {
@@ -17,12 +17,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number in `0..<count`.
   package mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
-
-  package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-
-  package mutating func element<T>(_ array: [T]) -> T { array[below(array.count)] }
 
   /// The seed that `HEARTH_TEST_SEED` in the environment asks for, to repeat a run that failed.
   package static var askedSeed: UInt64? {

@@ -1,5 +1,5 @@
-// The entry points that libFuzzer calls (https://llvm.org/docs/LibFuzzer.html). See scripts/fuzz.
 import Foundation
+import FuzzSupport
 import HearthModel
 import HearthStore
 import HearthWire
@@ -9,36 +9,15 @@ import TestSupport
 
 @testable import HearthServer
 
-/// A request of any kind, as its bytes may come from anybody: it is answered or refused, never more.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-  let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-  guard let kind = bytes.first else { return 0 }
-  RequestFuzz.shared.run(RequestFuzz.Kind(number: kind), Data(bytes.dropFirst()))
-  return 0
-}
-
-private typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-private typealias TestOneInput = @convention(c) (UnsafePointer<UInt8>, Int) -> CInt
-
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-  _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<Arguments>, _ test: TestOneInput
-) -> CInt
-
 @main
 private enum Main {
-  /// Writes requests to begin with into the folder that `HEARTH_FUZZ_SEEDS` names, and hands over to libFuzzer.
+  /// A request of any kind, as its bytes may come from anybody: it is answered or refused, never more.
   static func main() async throws {
     try await RequestFuzz.shared.fill()
-    if let folder = ProcessInfo.processInfo.environment["HEARTH_FUZZ_SEEDS"] {
-      for (number, seed) in try RequestSeeds.make().enumerated() {
-        try Data(seed).write(to: URL(fileURLWithPath: folder).appendingPathComponent("seed-\(number)"))
-      }
+    try FuzzProgram.run(seeds: RequestSeeds.make()) { bytes in
+      guard let kind = bytes.first else { return }
+      RequestFuzz.shared.run(RequestFuzz.Kind(number: kind), Data(bytes.dropFirst()))
     }
-    var count = CommandLine.argc
-    var arguments: Arguments = CommandLine.unsafeArgv
-    exit(runDriver(&count, &arguments, testOneInput))
   }
 }
 
@@ -81,13 +60,10 @@ private final class RequestFuzz: Sendable {
   }
 
   func run(_ kind: Kind, _ data: Data) {
-    let done = DispatchSemaphore(value: 0)
-    Task {
+    FuzzProgram.wait { [self] in
       // A refusal is no failure; a trap ends the process.
       do { try await answer(kind, data) } catch {}
-      done.signal()
     }
-    done.wait()
   }
 
   private func answer(_ kind: Kind, _ data: Data) async throws {

@@ -1,0 +1,57 @@
+// The entry points of libFuzzer (https://llvm.org/docs/LibFuzzer.html). See scripts/fuzz.
+package import Foundation
+internal import Synchronization
+
+/// A program that libFuzzer feeds with inputs.
+package enum FuzzProgram {
+  /// A function in a structure: one by itself would be wrapped again each time that the generic lock hands it over.
+  private struct Body {
+    let run: @Sendable ([UInt8]) -> Void
+  }
+
+  private static let body = Mutex<Body?>(nil)
+
+  /// Writes inputs to begin with into the folder that `HEARTH_FUZZ_SEEDS` names, and hands over to libFuzzer. Does not return.
+  ///
+  /// - Parameter body: Carries out an input. It ends the process if something is wrong.
+  package static func run(seeds: [[UInt8]], _ body: @escaping @Sendable ([UInt8]) -> Void) throws -> Never {
+    if let folder = ProcessInfo.processInfo.environment["HEARTH_FUZZ_SEEDS"] {
+      for (number, seed) in seeds.enumerated() {
+        try Data(seed).write(to: URL(fileURLWithPath: folder).appendingPathComponent("seed-\(number)"))
+      }
+    }
+    self.body.withLock { $0 = Body(run: body) }
+    var count = CommandLine.argc
+    var arguments: Arguments = CommandLine.unsafeArgv
+    exit(runDriver(&count, &arguments, testOneInput))
+  }
+
+  fileprivate static func run(_ input: [UInt8]) {
+    let body = body.withLock { $0 }
+    body?.run(input)
+  }
+
+  /// Waits for asynchronous work.
+  package static func wait(for work: @escaping @Sendable () async -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task {
+      await work()
+      done.signal()
+    }
+    done.wait()
+  }
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  FuzzProgram.run(Array(UnsafeBufferPointer(start: start, count: count)))
+  return 0
+}
+
+private typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+private typealias TestOneInput = @convention(c) (UnsafePointer<UInt8>, Int) -> CInt
+
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+  _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<Arguments>, _ test: TestOneInput
+) -> CInt
