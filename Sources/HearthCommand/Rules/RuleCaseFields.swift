@@ -7,7 +7,10 @@ struct RuleCaseFields {
   let place: String
   private let members: [(name: String, value: JSONText)]
 
-  /// - Parameter names: The members that there may be.
+  /// - Parameters:
+  ///   - json: The object.
+  ///   - place: Where it stands, for messages.
+  ///   - names: The members that there may be.
   /// - Throws: An error for anything else than an object, for other members, and for one that stands there twice.
   init(_ json: JSONText, at place: String, names: [String]) throws(RuleCaseError) {
     guard case .object(let members) = json else {
@@ -50,7 +53,9 @@ struct RuleCaseFields {
     return text
   }
 
-  /// - Parameter smallest: The smallest number that it may be.
+  /// - Parameters:
+  ///   - name: The name of the member.
+  ///   - smallest: The smallest number that it may be.
   func integer(_ name: String, from smallest: Int) throws(RuleCaseError) -> Int? {
     guard let json = self[name] else { return nil }
     guard case .number(let digits) = json, let number = Int(digits), number >= smallest, Int32(exactly: number) != nil

@@ -80,7 +80,11 @@ struct RuleCaseReader {
     "method", "path", "auth", "time", "data", "where", "orderBy", "limit", "offset", "collectionGroup",
   ]
 
-  /// - Parameter documents: Those of all cases.
+  /// - Parameters:
+  ///   - json: The object of the case.
+  ///   - place: Where it stands, for messages.
+  ///   - documents: The documents of all cases.
+  ///   - now: The time of requests that tell none.
   init(
     _ json: JSONText, at place: String, documents: [DocumentKey: RuleMap?], now: Timestamp
   ) throws(RuleCaseError) {

@@ -14,7 +14,10 @@ struct RuleExplanation {
   private static let longestValue = 200
   private static let deepestIndentation = 30
 
-  /// - Parameter rulesFile: The path of the file of rules.
+  /// - Parameters:
+  ///   - ruleCase: The case to decide.
+  ///   - rules: The rules that decide.
+  ///   - rulesFile: The path of the file of rules.
   init(_ ruleCase: RuleCase, by rules: RuleSet, rulesFile: String) {
     title = ruleCase.title
     decision = ruleCase.decide(by: rules, isTraced: true)
