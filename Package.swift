@@ -92,7 +92,8 @@ let benchmarkTargets: [Target] =
     .executableTarget(
       name: "ServerBenchmarks",
       dependencies: [
-        "BenchmarkKit", "HearthServer", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+        "BenchmarkKit", "HearthServer", "HearthAuthentication", "HearthRPC", "TestSupport", grpcCore, grpcTransport,
+        nioCore, nioPosix, nioHTTP2, nioHPACK, logging, .product(name: "JWTKit", package: "jwt-kit"),
       ],
       path: "Benchmarks/Sources/ServerBenchmarks", swiftSettings: settings),
   ]

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -33,6 +34,8 @@ var (
 	size      = flag.Int("size", 500, "bytes of a document, where the scenario fills")
 	process   = flag.Int("process", 0, "the server's process, whose resident size is read")
 	name      = flag.String("collection", "places", "the collection")
+	authority = flag.String("ca", "", "file with the authority of the server's certificate; none for a server without TLS")
+	token     = flag.String("token", "owner", "bearer token of the calls")
 )
 
 // Result is what one scenario measured. Fields that do not apply are left out.
@@ -68,7 +71,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: load -host HOST:PORT [flags] SCENARIO")
 		os.Exit(2)
 	}
-	os.Setenv("FIRESTORE_EMULATOR_HOST", *host)
+	if !isProtected() {
+		os.Setenv("FIRESTORE_EMULATOR_HOST", *host)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), toDuration(*deadline))
 	defer cancel()
 	result, err := run(ctx)
@@ -89,7 +94,14 @@ func main() {
 func toDuration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 func connect(ctx context.Context) (*firestore.Client, error) {
-	return firestore.NewClient(ctx, project)
+	if !isProtected() {
+		return firestore.NewClient(ctx, project)
+	}
+	connection, err := dialProtected()
+	if err != nil {
+		return nil, err
+	}
+	return firestore.NewClient(ctx, project, option.WithGRPCConn(connection))
 }
 
 // expect tells the echo service how many documents the answer has; other servers ignore it.

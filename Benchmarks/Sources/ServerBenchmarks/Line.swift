@@ -8,6 +8,34 @@ enum Column: String, CaseIterable {
   /// Only with `--codec`.
   case codec = "echo on HTTP/2 alone"
   case sqlite = "SQLite"
+  /// With TLS, tokens and rules. Only with `--locked`, as the following.
+  case locked = "Hearth, locked"
+  case lockedMemory = "Hearth in memory, locked"
+  case tlsMemory = "in memory, TLS alone"
+  case tokensMemory = "in memory, tokens and rules alone"
+
+  static let usual: [Column] = [.hearth, .memory, .emulator, .echo, .sqlite]
+  static let withLocked: [Column] = [.hearth, .locked, .memory, .lockedMemory, .tlsMemory, .tokensMemory]
+
+  /// The same server without protection; nil for one that has none.
+  var open: Column? {
+    switch self {
+    case .locked: .hearth
+    case .lockedMemory, .tlsMemory, .tokensMemory: .memory
+    default: nil
+    }
+  }
+
+  var protection: AccessFiles.Protection {
+    switch self {
+    case .locked, .lockedMemory: [.tls, .tokens]
+    case .tlsMemory: .tls
+    case .tokensMemory: .tokens
+    default: []
+    }
+  }
+
+  var isInMemory: Bool { self == .memory || open == .memory }
 }
 
 /// The value of one column in one line.
@@ -39,6 +67,8 @@ struct Line: Sendable {
     var timesEmulator: Double?
     var timesEcho: Double?
     var timesPreviousLine: Double?
+    /// For the columns with all of the protection, compared with the open ones.
+    var timesOpen: Double?
   }
 
   var name: String
@@ -56,6 +86,8 @@ struct Line: Sendable {
 struct MeasuredLine {
   var line: Line
   var readings: [Column: Reading]
+  /// The medians over all rounds of what a protected server has reached, divided by what the open one has in the same round.
+  var ratios: [Column: Double] = [:]
 
   /// Compares Hearth's value with each part of the goal; nil if there is no value.
   func verdict(previous: MeasuredLine?) -> (isMet: Bool, text: String)? {
@@ -76,6 +108,12 @@ struct MeasuredLine {
       let ratio = value / other
       isMet = isMet && (moreIsBetter ? ratio >= times : ratio <= times)
       parts.append("\(times) x \(name) (\(ServerTable.ratio(ratio)))")
+    }
+    if let times = line.goal.timesOpen {
+      for case (let column, let ratio?) in [Column.locked, .lockedMemory].map({ ($0, ratios[$0]) }) {
+        isMet = isMet && ratio >= times
+        parts.append("\(times) x \(column.open?.rawValue ?? "") (\(ServerTable.ratio(ratio)))")
+      }
     }
     return parts.isEmpty ? nil : (isMet, parts.joined(separator: ", "))
   }

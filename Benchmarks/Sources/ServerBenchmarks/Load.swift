@@ -29,6 +29,7 @@ struct Load {
       Array(command.dropFirst()) + [
         "-host", server.host, "-process", "\(server.identifier)", "-collection", collection,
       ]
+      + server.loadArguments
       + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
       + [scenario]
     do {

@@ -6,15 +6,18 @@ enum Main {
   static func main() async throws {
     let words = Array(CommandLine.arguments.dropFirst())
     switch words.first {
-    case ServerProcess.hostCommand: try await ServerProcess.host(folder: words.dropFirst().first)
+    case ServerProcess.hostCommand: try await ServerProcess.host(words.dropFirst())
     case EchoService.command: try await EchoService.main()
     case EchoCodec.command: try await EchoCodec.main()
+    case TokenCost.command: try await TokenCost.main(Array(words.dropFirst()))
     case SwiftLoad.command: try await SwiftLoad.main(Array(words.dropFirst()))
     default:
       let signals = ServerProcess.endWithSignals()
       defer { withExtendedLifetime(signals) {} }
       do {
-        try ServerRun(ServerRun.Options(words)).run(CallLines.all + ListenLines.all + MemoryLines.all)
+        let options = try ServerRun.Options(words)
+        let run = try await ServerRun(options)
+        try run.run(options.isLocked ? LockedLines.all : CallLines.all + ListenLines.all + MemoryLines.all)
       } catch {
         FileHandle.standardError.write(Data("server benchmark: \(error)\n".utf8))
         exit(1)

@@ -34,6 +34,9 @@ enum ServerCharts {
     case .echo: .floor
     case .codec: .secondFloor
     case .sqlite: .storage
+    case .locked: .secondFloor
+    case .lockedMemory: .floor
+    case .tlsMemory, .tokensMemory: .official
     }
   }
 }

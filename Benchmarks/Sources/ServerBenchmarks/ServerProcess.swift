@@ -14,6 +14,9 @@ final class ServerProcess {
   /// Seconds from the start of the process until it listened.
   let startTime: Double
 
+  /// Further arguments of the load generator, so that the server lets it in.
+  let loadArguments: [String]
+
   private let process: Process
   private let input = Pipe()
 
@@ -22,7 +25,8 @@ final class ServerProcess {
   /// Starts a server of this executable, which says its port and ends with its standard input.
   ///
   /// - Parameter words: the command and its arguments.
-  init(_ words: String...) throws {
+  init(_ words: [String], loadArguments: [String] = []) throws {
+    self.loadArguments = loadArguments
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
     process.arguments = words
@@ -48,6 +52,7 @@ final class ServerProcess {
   }
 
   private init?(gcloud: String, folder: String) throws {
+    loadArguments = []
     port = try Self.freePort()
     process = Process()
     process.executableURL = URL(fileURLWithPath: gcloud)
@@ -104,10 +109,23 @@ final class ServerProcess {
 
   // MARK: - In the server's process
 
-  /// `host FOLDER`: serves the databases of a folder, or without one databases in memory, until standard input ends.
-  static func host(folder: String?) async throws {
-    let server = try await EmbeddedServer.start(
-      storage: folder.map { .folder($0) } ?? .memory, logger: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() })
+  /// `host [--access FOLDER PROTECTION] [FOLDER]`: serves the databases of a folder, or without one databases in memory, until standard
+  /// input ends; with `--access` as ``AccessFiles`` says.
+  static func host(_ words: ArraySlice<String>) async throws {
+    var words = words
+    let logger = Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
+    var access: (folder: String, protection: AccessFiles.Protection)?
+    if words.first == "--access" {
+      let folder = words.dropFirst().first ?? ""
+      let protection = words.dropFirst(2).first.flatMap { Int($0) } ?? 0
+      access = (folder, AccessFiles.Protection(rawValue: protection))
+      words = words.dropFirst(3)
+    }
+    var configuration = EmbeddedServer.Configuration(storage: words.first.map { .folder($0) } ?? .memory)
+    if let access {
+      try await AccessFiles.configure(&configuration, by: access.folder, access.protection, logger: logger)
+    }
+    let server = try await EmbeddedServer.start(configuration, logger: logger)
     announce(port: server.port)
     await server.shutdown()
   }

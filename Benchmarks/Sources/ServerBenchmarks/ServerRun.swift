@@ -6,7 +6,9 @@ final class ServerRun {
   struct Options {
     var isQuick = false
     var filter = ""
-    var columns = Column.allCases.filter { $0 != .codec }
+    var columns = Column.usual
+    /// Compares open servers with protected ones, and nothing else.
+    var isLocked = false
     /// The folder for the charts; nil for none.
     var results: String?
     /// Go's load generator, if it could be built.
@@ -18,11 +20,14 @@ final class ServerRun {
         switch word {
         case "run": break
         case "--quick": isQuick = true
-        case "--codec": columns = Column.allCases
+        case "--codec": columns = [.hearth, .memory, .emulator, .echo, .codec, .sqlite]
+        case "--locked": (isLocked, columns) = (true, Column.withLocked)
         case "--filter": filter = words.popFirst() ?? ""
         case "--load": load = words.popFirst()
         case "--results": results = words.popFirst()
-        default: throw Failure("usage: scripts/bench --server [--quick] [--codec] [--filter TEXT] [--results FOLDER]")
+        default:
+          throw Failure(
+            "usage: scripts/bench --server [--quick] [--codec | --locked] [--filter TEXT] [--results FOLDER]")
         }
       }
     }
@@ -46,13 +51,16 @@ final class ServerRun {
   private var servers: [Column: ServerProcess] = [:]
   private var large: [Column: Large] = [:]
   private let load: Load
+  let access: AccessFiles
 
-  init(_ options: Options) throws {
+  init(_ options: Options) async throws {
     self.options = options
     isQuick = options.isQuick
     folder = NSTemporaryDirectory() + "/hearth-server-bench-" + UUID().uuidString
     load = Load(command: options.load.map { [$0] } ?? [CommandLine.arguments[0], SwiftLoad.command])
     try FileManager.default.createDirectory(atPath: folder + "/floor", withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: folder + "/access", withIntermediateDirectories: true)
+    access = try await AccessFiles(in: folder + "/access")
     floor = try SQLiteFloor(folder: folder + "/floor", documentCount: Self.documentCount)
   }
 
@@ -71,7 +79,7 @@ final class ServerRun {
         "Go or its Firestore client: not installed (Debian: golang-go golang-google-cloud-dev); calls come from Swift\n"
       )
     }
-    if servers[.emulator] == nil {
+    if columns.contains(.emulator), servers[.emulator] == nil {
       print("emulator: not installed (gcloud components install cloud-firestore-emulator)\n")
     }
     print(ServerTable.header(columns))
@@ -98,11 +106,23 @@ final class ServerRun {
     for round in 0..<(isQuick ? line.rounds.quick : line.rounds.full) {
       // The order changes from round to round, so that none always has the machine as another one left it.
       for column in round.isMultiple(of: 2) ? columns : columns.reversed() {
-        if column == .memory, !line.hasMemory { continue }
+        if column.isInMemory, !line.hasMemory { continue }
         all[column, default: []].append(isInstalled(column) ? try line.measure(column, self) : .note("not installed"))
       }
     }
-    return MeasuredLine(line: line, readings: all.mapValues(Self.median))
+    return MeasuredLine(line: line, readings: all.mapValues(Self.median), ratios: Self.ratios(all))
+  }
+
+  private static func ratios(_ readings: [Column: [Reading]]) -> [Column: Double] {
+    var ratios: [Column: Double] = [:]
+    for (column, protected) in readings {
+      guard let open = column.open.flatMap({ readings[$0] }) else { continue }
+      let values = zip(protected, open).compactMap { protected, open in
+        protected.value.flatMap { value in open.value.map { value / $0 } }
+      }
+      ratios[column] = percentile(50, of: values)
+    }
+    return ratios
   }
 
   private static func median(_ readings: [Reading]) -> Reading {
@@ -170,7 +190,7 @@ final class ServerRun {
   func restartLarge() throws -> ServerProcess {
     guard let known = large[.hearth] else { throw Failure("there is no large collection") }
     known.server?.stop()
-    let server = try ServerProcess(ServerProcess.hostCommand, known.folder)
+    let server = try ServerProcess([ServerProcess.hostCommand, known.folder])
     large[.hearth]?.server = server
     return server
   }
@@ -188,11 +208,15 @@ final class ServerRun {
 
   private func start(_ column: Column, folder: String) throws -> ServerProcess? {
     switch column {
-    case .hearth: try ServerProcess(ServerProcess.hostCommand, folder)
-    case .memory: try ServerProcess(ServerProcess.hostCommand)
+    case .hearth: try ServerProcess([ServerProcess.hostCommand, folder])
+    case .memory: try ServerProcess([ServerProcess.hostCommand])
+    case .locked, .lockedMemory, .tlsMemory, .tokensMemory:
+      try ServerProcess(
+        [ServerProcess.hostCommand] + access.hostArguments(column.protection) + (column.isInMemory ? [] : [folder]),
+        loadArguments: access.loadArguments(column.protection))
     case .emulator: try ServerProcess.emulator(in: folder)
-    case .echo: try ServerProcess(EchoService.command)
-    case .codec: try ServerProcess(EchoCodec.command)
+    case .echo: try ServerProcess([EchoService.command])
+    case .codec: try ServerProcess([EchoCodec.command])
     case .sqlite: nil
     }
   }

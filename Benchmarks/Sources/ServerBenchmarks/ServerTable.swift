@@ -10,7 +10,8 @@ enum ServerTable {
   static func row(_ measured: MeasuredLine, _ columns: [Column], previous: MeasuredLine?) -> String {
     let cells = columns.map { column in
       let reading = measured.readings[column] ?? .none
-      let texts = [reading.value.map { text($0, measured.line.unit) }, reading.note].compactMap { $0 }
+      let comparison = measured.ratios[column].map { "\(ratio($0)) of open" }
+      let texts = [reading.value.map { text($0, measured.line.unit) }, reading.note, comparison].compactMap { $0 }
       return texts.isEmpty ? "–" : texts.joined(separator: "; ")
     }
     let goal = measured.verdict(previous: previous).map { ($0.isMet ? "met: " : "MISSED: ") + $0.text } ?? ""

@@ -26,8 +26,15 @@ struct SwiftLoad: Sendable {
 
   private func measure(_ scenario: String) async throws -> Load.Reading {
     guard let port = options["-host"]?.split(separator: ":").last.flatMap({ Int($0) }) else { throw Failure("-host?") }
+    let security: HTTP2ClientTransport.Posix.TransportSecurity =
+      options["-ca"].map { path in
+        .tls {
+          $0.trustRoots = .certificates([.file(path: path, format: .pem)])
+          $0.serverCertificateVerification = .noHostnameVerification
+        }
+      } ?? .plaintext
     let transport = try HTTP2ClientTransport.Posix(
-      target: .ipv4(address: "127.0.0.1", port: port), transportSecurity: .plaintext)
+      target: .ipv4(address: "127.0.0.1", port: port), transportSecurity: security)
     let deadline = Double(number("-deadline"))
     return try await withGRPCClient(transport: transport) { client in
       try await withThrowingTaskGroup(of: Load.Reading?.self) { group in
@@ -149,7 +156,8 @@ struct SwiftLoad: Sendable {
 
   private func call(_ method: String, _ message: [UInt8], expecting count: Int, _ client: Client) async throws {
     let metadata: Metadata = [
-      "authorization": "Bearer owner", "google-cloud-resource-prefix": "\(Self.database)", "echo-documents": "\(count)",
+      "authorization": "Bearer \(options["-token"] ?? "owner")", "google-cloud-resource-prefix": "\(Self.database)",
+      "echo-documents": "\(count)",
     ]
     let received = try await client.serverStreaming(
       request: ClientRequest(message: message, metadata: metadata),

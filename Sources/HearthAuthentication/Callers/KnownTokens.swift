@@ -13,7 +13,7 @@ final class KnownTokens: Sendable {
     /// The issuer and its keys with which the token was verified.
     var issuer: Int
     var release: Int
-    /// The size of the token, and of what was made of it.
+    /// The size of what was made of the token: claims, and the same as rules see them.
     var byteCount: Int
   }
 
@@ -29,12 +29,19 @@ final class KnownTokens: Sendable {
   private let maximumBytes: Int
   private let state = Mutex(State())
 
-  init(maximumCount: Int = 20_000, maximumBytes: Int = 32 << 20) {
+  init(maximumCount: Int = 20_000, maximumBytes: Int = 64 << 20) {
     self.maximumCount = maximumCount
     self.maximumBytes = maximumBytes
   }
 
-  static func digest(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
+  /// - Parameter kind: Stands before the token: those of different kinds have different digests.
+  static func digest(_ token: String, kind: String = "") -> [UInt8] {
+    var (token, kind) = (token, kind)
+    var hash = SHA256()
+    kind.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+    token.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+    return hash.finalize().withUnsafeBytes { Array($0) }
+  }
 
   subscript(digest: [UInt8]) -> Entry? { state.withLock { $0.entries[digest] } }
 

@@ -4,7 +4,10 @@ internal import Foundation
 package struct CallMetadata: Sendable {
   private var entries: [(name: String, value: String)] = []
 
-  init() {}
+  /// - Parameter headers: Names in lower case, with their values. Those of HTTP/2 and gRPC are left out.
+  package init(_ headers: [(name: String, value: String)] = []) {
+    for (name, value) in headers { add(name: name, value: value) }
+  }
 
   /// Keeps a header unless its name is one of HTTP/2 or gRPC.
   mutating func add(name: String, value: String) {

@@ -21,8 +21,10 @@ struct Evaluation {
   }
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {
-    for permission in machine.program.permissions where permission.methods.contains(machine.request.method) {
-      guard let captures = permission.captures(of: target, version: machine.program.version) else { continue }
+    guard let permissions = machine.program.permissions[machine.request.method] else { return .denied }
+    for index in permissions.indices {
+      guard let captures = permissions[index].captures(of: target, version: machine.program.version) else { continue }
+      let permission = permissions[index]
       let outcome = outcome(of: permission, captures)
       if case .success(.bool(true)) = outcome { return .allowed }
       let failure = Self.failure(of: outcome)

@@ -44,7 +44,8 @@ struct Machine {
     stack.removeAll(keepingCapacity: true)
     frames.removeAll(keepingCapacity: true)
     let deepest = limits.resources.valueDepth
-    guard request.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }
+    // A token can nest as deep as its issuer likes.
+    guard request.request.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }
     var next = Int(start)
     while true {
       let step = program.steps[next]
@@ -58,7 +59,10 @@ struct Machine {
       case .local(let place): stack.append(stack[(frames.last?.base ?? 0) + Int(place)])
       case .capture(let place): stack.append(captures[Int(place)])
       case .request: stack.append(.success(request.request))
-      case .resource: stack.append(.success(request.resource))
+      case .resource:
+        let resource = request.resource.value
+        guard resource.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }
+        stack.append(.success(resource))
       case .fail(let index): stack.append(.failure(program.failures[Int(index)]))
       case .call(let function):
         let callee = program.functions[Int(function)]

@@ -11,7 +11,6 @@ extension Program.Permission {
   /// - Returns: The values of the variables of the match, in their order; nil if the permission is about other paths.
   func captures(of target: Target, version: Int) -> [Machine.Outcome]? {
     let names = target.names
-    let recursive = pattern.firstIndex(of: .recursive)
     let suffixCount = recursive.map { pattern.count - $0 - 1 } ?? 0
     if let recursive {
       // In version 1, a recursive wildcard matches at least one segment, and nothing is matched behind it.
@@ -21,20 +20,23 @@ extension Program.Permission {
     } else {
       guard names.count == pattern.count, target.gap == nil else { return nil }
     }
-    var captures: [Machine.Outcome] = []
-    for (place, part) in pattern.enumerated() {
-      if part == .recursive {
-        captures.append(Self.path(names[place..<names.count - suffixCount], hasGap: target.gap != nil))
-        continue
-      }
+    func name(at place: Int) -> String? {
       let isBehind = recursive.map { place > $0 } ?? false
-      let name = names[isBehind ? names.count - (pattern.count - place) : place]
-      switch part {
-      case .text(let text): guard let name, name.hasSameBytes(as: text) else { return nil }
-      default: captures.append(name.map { .success(.string($0)) } ?? .failure(.undecided("the id of the document")))
+      return names[isBehind ? names.count - (pattern.count - place) : place]
+    }
+    // Most permissions are about other paths, and need no values.
+    for place in pattern.indices {
+      guard case .text(let text) = pattern[place] else { continue }
+      guard let name = name(at: place), name.hasSameBytes(as: text) else { return nil }
+    }
+    return pattern.indices.compactMap { place in
+      switch pattern[place] {
+      case .text: nil
+      case .variable:
+        name(at: place).map { .success(.string($0)) } ?? .failure(.undecided("the id of the document"))
+      case .recursive: Self.path(names[place..<names.count - suffixCount], hasGap: target.gap != nil)
       }
     }
-    return captures
   }
 
   private static func path(_ names: ArraySlice<String?>, hasGap: Bool) -> Machine.Outcome {

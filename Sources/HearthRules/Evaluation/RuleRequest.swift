@@ -6,10 +6,7 @@ package struct RuleRequest: Sendable {
   /// The variable `request`.
   let request: RuleValue
   /// The variable `resource`.
-  let resource: RuleValue
-
-  /// The levels of lists and maps in it. A token can nest as deep as its issuer likes.
-  var depth: Int { max(request.depth, resource.depth) }
+  let resource: DeferredValue
 
   /// A request for one document.
   ///
@@ -22,17 +19,29 @@ package struct RuleRequest: Sendable {
     _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, document: RuleMap?,
     changed: RuleMap? = nil, inTransaction: Bool = false
   ) {
+    self.init(
+      method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction,
+      document: { document })
+  }
+
+  /// A request for one document whose fields are decoded when a condition looks at them, which many conditions never do.
+  ///
+  /// - Parameters: As for ``init(_:path:auth:time:document:changed:inTransaction:)``. `document` is called once at most.
+  package init(
+    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, changed: RuleMap? = nil,
+    inTransaction: Bool = false, document: @escaping @Sendable () -> RuleMap?
+  ) {
     self.method = method
     self.path = path
     var fields = Self.fields(method, path, auth, time)
     switch method {
-    case .create, .update: fields["resource"] = changed.map { .document($0, at: path) } ?? .null
-    case .delete: fields["resource"] = .null
+    case .create, .update: fields.append(("resource", changed.map { .document($0, at: path) } ?? .null))
+    case .delete: fields.append(("resource", .null))
     case .get, .list: break
     }
-    fields["inTransaction"] = .bool(inTransaction)
-    request = .map(fields)
-    resource = document.map { .document($0, at: path) } ?? .null
+    fields.append(("inTransaction", .bool(inTransaction)))
+    request = .map(RuleMap(pairs: fields))
+    resource = DeferredValue { document().map { .document($0, at: path) } ?? .null }
   }
 
   /// One disjunct of a query.
@@ -40,24 +49,26 @@ package struct RuleRequest: Sendable {
     method = .list
     path = query.parent + [query.collection]
     var fields = Self.fields(.list, path, auth, time)
-    fields["query"] = query.value
+    fields.append(("query", query.value))
     // Of a collection group nobody knows the paths.
-    if query.hasAllDescendants { fields["path"] = nil }
-    request = .map(fields)
-    resource = .partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
+    if query.hasAllDescendants { fields.removeAll { $0.key == "path" } }
+    request = .map(RuleMap(pairs: fields))
+    let document = RuleValue.partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
+    resource = DeferredValue { document }
   }
 
   private static func fields(
     _ method: RuleMethod, _ path: [String], _ auth: RuleValue, _ time: RuleTimestamp
-  ) -> [String: RuleValue] {
-    ["method": .string(method.rawValue), "path": .path(RulePath(path)), "auth": auth, "time": .timestamp(time)]
+  ) -> [(key: String, value: RuleValue)] {
+    [("method", .string(method.rawValue)), ("path", .path(RulePath(path))), ("auth", auth), ("time", .timestamp(time))]
   }
 }
 
 extension RuleValue {
   /// A document as rules see it: `data`, `id` and `__name__`.
   static func document(_ fields: RuleMap, at path: [String]) -> RuleValue {
-    .map(["data": .map(fields), "id": .string(path.last ?? ""), "__name__": .path(RulePath(path))])
+    .map(
+      RuleMap(pairs: [("data", .map(fields)), ("id", .string(path.last ?? "")), ("__name__", .path(RulePath(path)))]))
   }
 }
 

@@ -82,10 +82,10 @@ struct Compiler {
       return start
     }
     let methods = permission.methods.reduce(into: Set<RuleMethod>()) { $0.formUnion(RuleMethod.named($1.text) ?? []) }
-    program.permissions.append(
-      Program.Permission(
-        pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, methods: methods,
-        start: start, range: permission.range, title: title ?? ""))
+    let made = Program.Permission(
+      pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, start: start,
+      range: permission.range, title: title ?? "")
+    for method in methods { program.permissions[method, default: []].append(made) }
   }
 
   private mutating func listExpressions() {

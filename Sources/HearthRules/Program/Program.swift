@@ -73,11 +73,20 @@ struct Program: Sendable {
   struct Permission: Sendable {
     /// The segments of the match with those around it.
     let pattern: [PatternPart]
-    let methods: Set<RuleMethod>
+    /// The place of the recursive wildcard; nil if there is none.
+    let recursive: Int?
     /// Nil if it holds always.
     let start: Int32?
     let range: SourceRange
     let title: String
+
+    init(pattern: [PatternPart], start: Int32?, range: SourceRange, title: String) {
+      self.pattern = pattern
+      recursive = pattern.firstIndex(of: .recursive)
+      self.start = start
+      self.range = range
+      self.title = title
+    }
   }
 
   /// An expression of the file, as reports show it.
@@ -112,7 +121,8 @@ struct Program: Sendable {
   var paths: [[PathPart]] = []
   var patterns: [RegularExpression] = []
   var functions: [Function] = []
-  var permissions: [Permission] = []
+  /// The permissions for each method, in the order of the file.
+  var permissions: [RuleMethod: [Permission]] = [:]
   /// The nodes of the syntax tree.
   var expressions: [Expression] = []
   /// The conditions and functions, in the order in which it is compiled.

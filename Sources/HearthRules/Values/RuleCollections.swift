@@ -20,7 +20,14 @@ package struct RuleMap: Sendable {
 
   /// Makes a map. The last one of several fields with one name counts.
   package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
-    self.init(Dictionary(fields.map { (ExactText($0.key), $0.value) }, uniquingKeysWith: { $1 }))
+    self.init(pairs: Array(fields))
+  }
+
+  /// The same for callers in other modules, for which a generic function is not compiled as fast.
+  package init(pairs: [(key: String, value: RuleValue)]) {
+    var map: [ExactText: RuleValue] = Dictionary(minimumCapacity: pairs.count)
+    for (key, value) in pairs { map[ExactText(key)] = value }
+    self.init(map)
   }
 
   init(_ fields: [ExactText: RuleValue]) {

@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthRules
 
 /// The identity that makes a call.
 package enum Caller: Sendable {
@@ -11,19 +12,22 @@ package enum Caller: Sendable {
   /// A user with a token that was verified.
   package struct User: Sendable {
     /// The issuer of the token, `iss`.
-    package var issuer: String
+    package let issuer: String
     /// The id of the user at its issuer, `sub`.
-    package var id: String
+    package let id: String
     /// The contents of the token.
-    package var claims: MapValue
+    package let claims: MapValue
     /// The one project whose databases the user may use; nil if the token is not bound to a project.
-    package var project: String?
+    package let project: String?
+    /// The variable `request.auth` of rules, made once for all calls with the token.
+    let ruleValue: RuleValue
 
     package init(issuer: String, id: String, claims: MapValue, project: String? = nil) {
       self.project = project
       self.issuer = issuer
       self.id = id
       self.claims = claims
+      ruleValue = .map(RuleMap(pairs: [("uid", .string(id)), ("token", .map(RuleMap(claims)))]))
     }
   }
 

@@ -1,5 +1,6 @@
 internal import HearthModel
 internal import HearthRules
+internal import Synchronization
 
 /// Decides by rules on what one caller does in one database.
 struct RuleCheck: Sendable {
@@ -59,11 +60,12 @@ struct RuleCheck: Sendable {
     _ documents: [Document], _ known: inout KnownDocuments, _ read: Reading
   ) async throws(StatusError) {
     for document in documents {
+      let fields = StoredFields(of: document)
       let request = RuleRequest(
-        .get, path: document.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time),
-        document: try RuleMap.fields(of: document))
-      try await decide(.get, &known, read, on: document.key) {
-        rules.evaluate(request, isTraced: counter != nil, lookUp: $0)
+        .get, path: document.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time)
+      ) { fields.decoded() }
+      try await decide(.get, &known, read, on: document.key) { lookUp throws(StatusError) in
+        try fields.checked(rules.evaluate(request, isTraced: counter != nil, lookUp: lookUp))
       }
     }
   }
@@ -87,11 +89,11 @@ struct RuleCheck: Sendable {
   /// Evaluates until everything is read that rules look up.
   private func decide(
     _ method: RuleMethod, _ known: inout KnownDocuments, _ read: Reading, on key: DocumentKey?,
-    _ evaluate: (@escaping (LookedUpDocument) -> DocumentLookup) -> RuleDecision
+    _ evaluate: (@escaping (LookedUpDocument) -> DocumentLookup) throws(StatusError) -> RuleDecision
   ) async throws(StatusError) {
     while true {
       let snapshot = known
-      let decision = evaluate { snapshot[$0] }
+      let decision = try evaluate { snapshot[$0] }
       switch decision.answer {
       case .allowed:
         count(decision)
@@ -139,14 +141,15 @@ extension RuleCheck: CommitGuard {
     var known = KnownDocuments(database)
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
+      let fields = StoredFields(of: before)
       let request = RuleRequest(
         write.method, path: key.ruleNames(in: database), auth: auth,
-        time: RuleTimestamp(time.cutToMilliseconds),
-        document: try RuleMap.fields(of: before), changed: try RuleMap.fields(of: write.transition.after),
-        inTransaction: inTransaction)
+        time: RuleTimestamp(time.cutToMilliseconds), changed: try RuleMap.fields(of: write.transition.after),
+        inTransaction: inTransaction
+      ) { fields.decoded() }
       while true {
         let snapshot = known
-        let decision = rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] }
+        let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
         if case .needsDocuments(let wanted) = decision.answer {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
@@ -172,6 +175,32 @@ extension GuardedWrite {
     case (false, true): return .create
     case (_, false): return .delete
     }
+  }
+}
+
+/// The fields of a document, decoded when rules look at them.
+private final class StoredFields: Sendable {
+  private let document: Document
+  private let failure = Mutex<StatusError?>(nil)
+
+  init(of document: Document) {
+    self.document = document
+  }
+
+  /// Nil if the document is missing, and if its fields are damaged.
+  func decoded() -> RuleMap? {
+    do throws(StatusError) {
+      return try RuleMap.fields(of: document)
+    } catch {
+      failure.withLock { $0 = error }
+      return nil
+    }
+  }
+
+  /// - Throws: INTERNAL if the decision was made on damaged fields.
+  func checked(_ decision: RuleDecision) throws(StatusError) -> RuleDecision {
+    if let failure = failure.withLock({ $0 }) { throw failure }
+    return decision
   }
 }
 

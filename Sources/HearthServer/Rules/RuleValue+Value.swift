@@ -28,7 +28,7 @@ extension RuleValue {
 extension RuleMap {
   /// Field by field: a dictionary would take names of other Unicode forms for the same.
   package init(_ map: MapValue) {
-    self.init(map.entries.lazy.map { (key: $0.key, value: RuleValue($0.value)) })
+    self.init(pairs: map.entries.map { (key: $0.key, value: RuleValue($0.value)) })
   }
 
   /// The fields of a document; nil if it is missing.
@@ -79,7 +79,6 @@ extension DocumentKey {
 extension Caller {
   /// The variable `request.auth`: the map with `uid` and `token`, or null.
   var ruleValue: RuleValue {
-    guard case .user(let user) = self else { return .null }
-    return .map(["uid": .string(user.id), "token": .map(RuleMap(user.claims))])
+    if case .user(let user) = self { user.ruleValue } else { .null }
   }
 }

@@ -1,0 +1,35 @@
+import HearthModel
+import HearthRules
+import Testing
+
+@testable import HearthServer
+
+@Suite("Rules and stored documents")
+struct RuleCheckTests {
+  /// Decides whether a document with damaged fields may be read.
+  private func get(_ condition: String) async throws(StatusError) {
+    let rules: RuleCheck
+    do {
+      rules = RuleCheck(
+        rules: try RulesFixture.rules("match /c/{id} { allow get: if \(condition); }"), auth: .null,
+        database: ServerFixture.database, time: Timestamp(seconds: 0, nanoseconds: 0), explains: false, counter: nil)
+    } catch {
+      throw StatusError(code: .unknown, message: "\(error)")
+    }
+    let version = SnapshotVersion(Timestamp(seconds: 1, nanoseconds: 0))
+    let document = Document.found(
+      key("c/a"), version: version, fields: EncodedFields(uncheckedBytes: [0x0A, 0xFF, 1, 2]))
+    try await rules.get([document]) { _ in [] }
+  }
+
+  @Test("damaged fields are an error of the server where rules look at them, and do not count as missing")
+  func damaged() async throws {
+    for condition in ["resource.data.a == 1", "resource == null", "!(resource.data.a == 1) || true"] {
+      let error = await #expect(throws: StatusError.self) { try await get(condition) }
+      #expect(error?.code == .internal, "\(condition)")
+    }
+    try await get("true")
+    let denied = await #expect(throws: StatusError.self) { try await get("false") }
+    #expect(denied?.code == .permissionDenied)
+  }
+}
