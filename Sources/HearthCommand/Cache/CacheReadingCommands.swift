@@ -57,10 +57,9 @@ struct CacheInfoCommand: ParsableCommand {
     for client in cache.clients {
       let process = client.processID.map { ", process \($0)" } ?? ""
       let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
-      line(
-        "client",
-        "\(client.name): \(role)\(process), user \(OutboxOwner(name: client.user).inWords), \(client.targetCount) targets"
-      )
+      let targets = client.targetCount == 1 ? "1 target" : "\(client.targetCount) targets"
+      let user = OutboxOwner(name: client.user).inWords
+      line("client", "\(client.name): \(role)\(process), user \(user), \(targets)")
     }
     if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
     for name in cache.filesSetAside { line("set aside", name) }

@@ -7,10 +7,10 @@ struct LimitOptions: ParsableArguments {
   private static let defaults = ServerLimits()
   private static let databaseDefaults = DatabaseLimits()
 
-  @Option(help: "Connections that are open at the same time; one more is closed with GOAWAY.")
+  @Option(help: "Open connections; one address gets as many as it leaves free. One more is closed with GOAWAY.")
   var maxConnections = defaults.connections
 
-  @Option(help: "Calls in progress, listeners among them; one more fails with RESOURCE_EXHAUSTED.")
+  @Option(help: "Calls in progress, listeners among them; one client gets as many as it leaves free.")
   var maxCalls = defaults.calls
 
   @Option(help: "Streams that one connection may have open at the same time.")
@@ -50,6 +50,9 @@ struct LimitOptions: ParsableArguments {
 
   @Option(help: "Targets of one Listen stream.")
   var maxTargetsPerStream = databaseDefaults.targetsPerStream
+
+  @Option(help: "Bytes of the targets of all streams; one client gets as many as it leaves free.")
+  var maxTargetBytes = databaseDefaults.targetBytes
 
   @Option(help: "Open transactions of one database.")
   var maxTransactions = databaseDefaults.transactions
@@ -128,6 +131,7 @@ struct LimitOptions: ParsableArguments {
     limits.requiresIndexes = requiresIndexes
     limits.databases = maxDatabases
     limits.targetsPerStream = maxTargetsPerStream
+    limits.targetBytes = maxTargetBytes
     limits.transactions = maxTransactions
     limits.readsPerTransaction = maxReadsPerTransaction
     limits.transactionReads = maxTransactionReads
@@ -157,7 +161,8 @@ struct LimitOptions: ParsableArguments {
       ("--max-unread-bytes", maxUnreadBytes),
       ("--max-received-bytes", maxReceivedBytes),
       ("--max-request-bytes-in-progress", maxRequestBytesInProgress), ("--max-databases", maxDatabases),
-      ("--max-targets-per-stream", maxTargetsPerStream), ("--max-transactions", maxTransactions),
+      ("--max-targets-per-stream", maxTargetsPerStream), ("--max-target-bytes", maxTargetBytes),
+      ("--max-transactions", maxTransactions),
       ("--max-reads-per-transaction", maxReadsPerTransaction), ("--max-transaction-reads", maxTransactionReads),
       ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),
       ("--max-writes-per-request", maxWritesPerRequest), ("--max-documents-per-request", maxDocumentsPerRequest),

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// The part of an address that one client has for itself: an IPv4 address, or a network of IPv6 (/64), whose addresses are all at its disposal
 /// (RFC 6177, RFC 8981).
-struct ClientNetwork: Hashable, Sendable {
+package struct ClientNetwork: Hashable, Sendable {
   /// 4 bytes of an IPv4 address, or 8 of an IPv6 address.
   private let prefix: UInt64
   private let isIPv6: Bool

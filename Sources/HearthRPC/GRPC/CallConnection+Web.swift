@@ -10,9 +10,8 @@ extension CallConnection {
   func openWeb(_ id: HTTP2StreamID, _ headers: HPACKHeaders, hasRequestEnd: Bool) -> Bool {
     guard let web = server.web else { return false }
     let exchange = web.exchange(for: Self.request(headers))
-    guard server.load.callBegan() else {
-      let status = CallStatus.tooManyCalls(server.limits.calls)
-      let response = web.refusal(status, httpStatus: nil)
+    if let refusal = server.load.callBegan(in: share) {
+      let response = web.refusal(refusal, httpStatus: nil)
       var head = Self.headers(of: response, length: 0)
       head.replaceOrAdd(name: "content-length", value: "0")
       write(.headers(.init(headers: head, endStream: true)), id)
@@ -97,8 +96,16 @@ extension CallConnection {
 }
 
 extension CallStatus {
-  static func tooManyCalls(_ limit: Int) -> CallStatus {
-    CallStatus(.resourceExhausted, "The server has \(limit) calls in progress, the most that are allowed.")
+  /// - Parameters:
+  ///   - count: The calls of all clients.
+  ///   - limit: The calls that all clients may have.
+  static func tooManyCalls(_ count: Int, _ limit: Int) -> CallStatus {
+    let number = "\(count) of at most \(limit) calls in progress (hearth serve --max-calls)"
+    return CallStatus(
+      .resourceExhausted,
+      count < limit
+        ? "The server has \(number), and this client has as many of them as are free."
+        : "The server has \(number).")
   }
 
   static func tooLarge(_ limit: Int) -> CallStatus {

@@ -200,7 +200,7 @@ extension CallConnection {
   }
 
   private func open(_ id: HTTP2StreamID, _ method: CallMethod, _ head: CallHead, hasRequestEnd: Bool) {
-    guard server.load.callBegan() else { return refuse(id, hasRequestEnd, .tooManyCalls(server.limits.calls)) }
+    if let refusal = server.load.callBegan(in: share) { return refuse(id, hasRequestEnd, refusal) }
     let stream = open(id, method, head.metadata, nil)
     if let timeout = head.timeout { limit(stream, to: timeout) }
     if method.kind == .requestStream { begin(stream) }
@@ -258,7 +258,7 @@ extension CallConnection {
     share.remove(stream.call)
     stream.requests.removeAll()
     _ = server.load.note(received: 0, of: stream.call)
-    if !stream.hasBegun { server.load.callEnded() }
+    if !stream.hasBegun { server.load.callEnded(in: share) }
   }
 
   /// Ends a call whose stream is open.

@@ -66,7 +66,7 @@ package final class CallServer: Sendable {
     return .refused(CallStatus(describing: CallStatus(.unimplemented, "\(name.prefix(200)) is not served.")))
   }
 
-  /// Runs a call in a task of its own. ``ServerLoad/callBegan()`` was called for it.
+  /// Runs a call in a task of its own. ``ServerLoad/callBegan(in:)`` was called for it.
   ///
   /// - Parameters:
   ///   - message: The request of a call with one; nil in streams.
@@ -80,7 +80,7 @@ package final class CallServer: Sendable {
     if let message, let refusal = refusal(of: message, call) {
       if begin != nil { load.metrics?.callEnded(call.method.name, code: "\(refusal.code)", after: .zero) }
       call.finish(refusal)
-      return load.callEnded()
+      return load.callEnded(in: call.share)
     }
     let isBrief = isBrief(call, message)
     // Not kept by the task, so that it goes when a message was made of it.
@@ -93,7 +93,7 @@ package final class CallServer: Sendable {
       call.requestEnded()
       call.finish(status)
       if call.method.kind == .requestStream { remove(call) }
-      load.callEnded()
+      load.callEnded(in: call.share)
     }
     call.runs(in: task)
   }

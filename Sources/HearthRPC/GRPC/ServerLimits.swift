@@ -3,11 +3,16 @@ package struct ServerLimits: Sendable, Hashable {
   /// The limits of one connection.
   package var connection = ConnectionLimits()
 
-  /// Connections that are open at the same time. One more is accepted, gets GOAWAY with ENHANCE_YOUR_CALM and is closed.
+  /// Connections that are open at the same time. One more is accepted, gets GOAWAY with ENHANCE_YOUR_CALM and is closed. With
+  /// ``hasAddressesOfClients``, one address may have as many as it leaves free.
   package var connections = 10_000
 
-  /// Calls in progress, streams among them. One more ends with RESOURCE_EXHAUSTED.
-  package var calls = 20_000
+  /// Calls in progress, streams among them. One more ends with RESOURCE_EXHAUSTED. One address, or without ``hasAddressesOfClients`` one
+  /// connection, may have as many as it leaves free: so by default a connection may use all of its streams.
+  package var calls = 32_768
+
+  /// True if each connection comes from its client, and not from a proxy, which calls for everybody.
+  package var hasAddressesOfClients = false
 
   /// Calls of one address (of IPv6: one network, /64) that may fail to authenticate in a minute; 0 for any number. From then on, and until the
   /// minute is over, its calls end with RESOURCE_EXHAUSTED, unless their credentials were verified before.

@@ -1,10 +1,10 @@
 internal import HearthModel
 internal import Synchronization
 
-/// The load that all connections of a server share: the calls in progress and the bytes that they hold.
+/// The load that all connections of a server share: the connections, the calls in progress and the bytes that they hold.
 package final class ServerLoad: Sendable {
   private struct Calls {
-    var count = 0
+    var inProgress: SharedLimit<CallOrigin>
     var whenIdle: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -13,7 +13,8 @@ package final class ServerLoad: Sendable {
   let metrics: (any CallMetrics)?
   package let requests: RequestBudget
   package let unread: UnreadBudget
-  private let calls = Mutex(Calls())
+  private let calls: Mutex<Calls>
+  private let connections: Mutex<SharedLimit<ClientNetwork>>
   private let received = Atomic(0)
   private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
   private let refused = Atomic(0)
@@ -22,16 +23,13 @@ package final class ServerLoad: Sendable {
   init(limits: ServerLimits, metrics: (any CallMetrics)? = nil) {
     self.limits = limits
     self.metrics = metrics
+    calls = Mutex(Calls(inProgress: SharedLimit(limits.calls)))
+    connections = Mutex(SharedLimit(limits.connections))
     requests = RequestBudget(limits: limits)
     unread = UnreadBudget(limits: limits)
   }
 
-  // MARK: - Calls
-
-  package var callCount: Int { calls.withLock { $0.count } }
-
-  /// Calls that have ended since the server's start.
-  package var endedCalls: Int { ended.load(ordering: .relaxed) }
+  // MARK: - Connections
 
   /// Connections that were refused because there were too many.
   package var refusedConnections: Int { refused.load(ordering: .relaxed) }
@@ -41,22 +39,47 @@ package final class ServerLoad: Sendable {
     metrics?.exceeded(.connections)
   }
 
-  /// - Returns: false if there are as many calls as may be.
-  func callBegan() -> Bool {
-    let isAllowed = calls.withLock { calls in
-      guard calls.count < limits.calls else { return false }
-      calls.count += 1
-      return true
-    }
-    if !isAllowed { metrics?.exceeded(.calls) }
-    return isAllowed
+  /// Counts a connection for its client, if clients are known.
+  ///
+  /// - Returns: False if the client may have no more now.
+  func connectionOpened(by client: ClientNetwork?) -> Bool {
+    guard limits.hasAddressesOfClients, let client else { return true }
+    return connections.withLock { $0.take(for: client) }
   }
 
-  func callEnded() {
+  /// - Parameter client: That of a connection which was counted.
+  func connectionClosed(by client: ClientNetwork?) {
+    guard limits.hasAddressesOfClients, let client else { return }
+    connections.withLock { $0.giveBack(of: client) }
+  }
+
+  // MARK: - Calls
+
+  package var callCount: Int { calls.withLock { $0.inProgress.count } }
+
+  /// Calls that have ended since the server's start.
+  package var endedCalls: Int { ended.load(ordering: .relaxed) }
+
+  /// - Returns: Nil if the client of the connection may have one more call now, which then counts; otherwise the reason against it.
+  func callBegan(in share: ConnectionShare) -> CallStatus? {
+    let (isAllowed, count) = calls.withLock { calls in
+      (calls.inProgress.take(for: origin(of: share)), calls.inProgress.count)
+    }
+    guard !isAllowed else { return nil }
+    metrics?.exceeded(.calls)
+    return .tooManyCalls(count, limits.calls)
+  }
+
+  private func origin(of share: ConnectionShare) -> CallOrigin {
+    CallOrigin(share, hasAddressesOfClients: limits.hasAddressesOfClients)
+  }
+
+  /// - Parameter share: That with which the call began.
+  func callEnded(in share: ConnectionShare) {
     ended.add(1, ordering: .relaxed)
     let waiting = calls.withLock { calls in
-      calls.count -= 1
-      guard calls.count == 0 else { return [CheckedContinuation<Void, Never>]() }
+      calls.inProgress.giveBack(of: origin(of: share))
+      guard calls.inProgress.count == 0 else { return [CheckedContinuation<Void, Never>]() }
       defer { calls.whenIdle = [] }
       return calls.whenIdle
     }
@@ -67,8 +90,8 @@ package final class ServerLoad: Sendable {
   package func untilIdle() async {
     await withCheckedContinuation { continuation in
       let isIdle = calls.withLock { calls in
-        if calls.count > 0 { calls.whenIdle.append(continuation) }
-        return calls.count == 0
+        if calls.inProgress.count > 0 { calls.whenIdle.append(continuation) }
+        return calls.inProgress.count == 0
       }
       if isIdle { continuation.resume() }
     }

@@ -107,7 +107,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     exchange.call.abandon()
     share.remove(exchange.call)
     _ = server.load.note(received: 0, of: exchange.call)
-    if !exchange.hasBegun { server.load.callEnded() }
+    if !exchange.hasBegun { server.load.callEnded(in: share) }
   }
 
   // MARK: - Time
@@ -156,8 +156,9 @@ extension HTTP1Connection {
       request.headers.append((name, value))
     }
     var decision = web.exchange(for: request)
-    let isCounted = server.load.callBegan()
-    if !isCounted { decision = .answer(web.refusal(.tooManyCalls(server.limits.calls), httpStatus: nil)) }
+    let refusal = server.load.callBegan(in: share)
+    let isCounted = refusal == nil
+    if let refusal { decision = .answer(web.refusal(refusal, httpStatus: nil)) }
     switch decision {
     case .call(let method, let metadata, let transcoder):
       exchange = exchange(head, method, metadata, transcoder)

@@ -58,13 +58,15 @@ package struct CallListener {
   private func configure(_ channel: any Channel) throws {
     let handlers = channel.pipeline.syncOperations
     let (open, most) = (connections.count, server.limits.connections)
-    if open >= most {
+    let client = ClientNetwork(channel.remoteAddress)
+    if open >= most || !server.load.connectionOpened(by: client) {
       server.load.connectionRefused()
       server.logger.debug("connection refused: there are too many", metadata: ["open": "\(open)"])
       guard open < most + refusals else { return channel.close(promise: nil) }
       try connections.add(channel)
       return try handlers.addHandler(RefusedConnection())
     }
+    channel.closeFuture.whenComplete { [load = server.load] _ in load.connectionClosed(by: client) }
     try connections.add(channel)
     try prepare?(channel)
     guard let web = server.web else { return try configureHTTP2(channel) }

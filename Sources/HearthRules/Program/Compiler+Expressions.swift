@@ -64,6 +64,7 @@ extension Compiler {
       emit(.constant(Int32(clamping: program.constants.count - 1)), node)
     case .variable(let name): emitVariable(name, node)
     case .member(let base, let name):
+      checkMember(name, of: base, node)
       pending.append(.emit(.member(index(of: name)), node, cost: 1))
       pending.append(.visit(base))
     case .index(let base, let index):

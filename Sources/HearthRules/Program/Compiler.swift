@@ -150,11 +150,27 @@ struct Compiler {
 
   // MARK: - Names
 
+  /// The variables of the matches around, from the outermost one.
+  private var captures: [String] { tree.chain(from: block).flatMap { tree.blocks[$0].variables.map(\.text) } }
+
+  /// Warns about a member that `request` or `resource` never has.
+  mutating func checkMember(_ name: String, of base: Int, _ node: Int) {
+    var (path, next) = ([String](), base)
+    while case .member(let outer, let name) = tree.nodes[next].kind {
+      path.insert(name, at: 0)
+      next = outer
+    }
+    guard case .variable(let root) = tree.nodes[next].kind, let known = KnownMembers.of([root] + path),
+      !known.contains(name), locals[root] == nil, !captures.contains(root)
+    else { return }
+    let list = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
+    warn("\(([root] + path).joined(separator: ".")) has no member \(name.quotedBriefly), only \(list)", node)
+  }
+
   /// Emits the value of a variable: a local one, one of a match, `request` or `resource`.
   mutating func emitVariable(_ name: String, _ node: Int) {
     if let place = locals[name] { return emit(.local(place), node) }
-    var captures: [String] = []
-    for block in tree.chain(from: block) { captures += tree.blocks[block].variables.map(\.text) }
+    let captures = captures
     // The innermost match wins.
     if let place = captures.lastIndex(of: name) { return emit(.capture(Int32(clamping: place)), node) }
     switch name {

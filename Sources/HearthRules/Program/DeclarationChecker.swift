@@ -13,6 +13,7 @@ struct DeclarationChecker {
     }
     for function in tree.functions { check(function) }
     for permission in tree.permissions {
+      checkPath(of: permission)
       for method in permission.methods where RuleMethod.named(method.text) == nil {
         let title = tree.title(of: permission.block, in: issues.source)
         issues.add(.warning, "there is no method \(method.text.quotedBriefly)", at: method.range, in: title)
@@ -66,6 +67,30 @@ struct DeclarationChecker {
       issues.add(
         .error, "in rules version 1, a recursive wildcard is the last segment of its path", at: block.range, in: title)
     }
+  }
+
+  /// Warns about a permission whose path is that of no document.
+  private mutating func checkPath(of permission: SyntaxTree.Permission) {
+    let chain = tree.chain(from: permission.block)
+    guard chain.count > 1, case .service(Compiler.service) = tree.blocks[chain[1]].kind else { return }
+    let parts = chain.flatMap { tree.blocks[$0].pathParts }
+    let recursive = parts.firstIndex { part in
+      if case .recursive = part { true } else { false }
+    }
+    let root: [String?] = ["databases", nil, "documents"]
+    let isBelowRoot = zip(root, parts.prefix(recursive ?? parts.count)).allSatisfy { name, part in
+      if let name, case .text(let text) = part { text == name } else { true }
+    }
+    let message: String
+    if !isBelowRoot || recursive == nil && parts.count <= root.count {
+      message = "no document has this path; those of documents begin with /databases/{database}/documents"
+    } else if recursive == nil, (parts.count - root.count) % 2 == 1 {
+      message = "no document has this path, which is that of a collection; add a segment such as {document}"
+    } else {
+      return
+    }
+    issues.add(
+      .warning, message, at: permission.range, in: tree.title(of: permission.block, in: issues.source))
   }
 
   private mutating func check(_ function: SyntaxTree.Function) {

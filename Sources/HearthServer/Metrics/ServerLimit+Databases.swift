@@ -4,6 +4,7 @@ internal import HearthRPC
 extension ServerLimit {
   static let databases = ServerLimit(rawValue: "databases")
   static let targetsPerStream = ServerLimit(rawValue: "targets_per_stream")
+  static let targetBytes = ServerLimit(rawValue: "target_bytes")
   static let transactions = ServerLimit(rawValue: "transactions")
   static let transactionTime = ServerLimit(rawValue: "transaction_time")
   static let readsPerTransaction = ServerLimit(rawValue: "reads_per_transaction")
@@ -26,7 +27,8 @@ extension ServerLimit: CaseIterable {
   /// The limits of calls and those of databases. Each has a counter.
   static let allCases: [ServerLimit] =
     ofCalls + [
-      .databases, .targetsPerStream, .transactions, .transactionTime, .readsPerTransaction, .transactionReads,
+      .databases, .targetsPerStream, .targetBytes, .transactions, .transactionTime, .readsPerTransaction,
+      .transactionReads,
       .lockWait,
       .waitingWritesPerDocument, .queryComponents, .queryDisjunctions, .writesPerRequest, .documentsPerRequest,
       .fieldsPerMask, .rewrittenBytesPerCommit, .windowBytes, .sortBytes, .historyBytes, .writeAheadLogBytes,

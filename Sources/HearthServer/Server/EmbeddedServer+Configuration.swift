@@ -94,11 +94,13 @@ extension EmbeddedServer {
 
     /// Calls of one address that may fail to authenticate in a minute; 0 for any number.
     var failedAuthenticationsPerMinute: Int {
-      if let asked = limits.failedAuthenticationsPerMinute { return asked }
-      // A proxy, in front of this machine or on it, calls for everybody.
-      let hasAddressesOfClients =
-        AddressReach(numericHost: numericHost) == .otherMachines && !permissions.contains(.withoutTLS)
-      return hasAddressesOfClients ? ServerLimits.usualFailedAuthentications : 0
+      limits.failedAuthenticationsPerMinute ?? (hasAddressesOfClients ? ServerLimits.usualFailedAuthentications : 0)
+    }
+
+    /// False for a server that is reached through a proxy, in front of this machine or on it: it calls for everybody.
+    var hasAddressesOfClients: Bool {
+      limits.hasAddressesOfClients
+        || AddressReach(numericHost: numericHost) == .otherMachines && !permissions.contains(.withoutTLS)
     }
 
     /// Checks the address, and that it is reached only by those who may.

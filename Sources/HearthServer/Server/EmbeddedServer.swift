@@ -100,6 +100,7 @@ package final class EmbeddedServer: Sendable {
     let openFiles = DescriptorLimit.current
     var limits = withinDescriptors(openFiles, configuration, logger)
     limits.failedAuthenticationsPerMinute = configuration.failedAuthenticationsPerMinute
+    limits.hasAddressesOfClients = configuration.hasAddressesOfClients
     let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers(with: databaseLimits))
     let databases = try configuration.storage.open(
       limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)
@@ -125,7 +126,8 @@ package final class EmbeddedServer: Sendable {
       throw startFailure(error, host: configuration.host, port: configuration.port)
     }
     let sampler = metrics.map {
-      ServerSampler(metrics: $0, calls: calls, connections: connections, databases: databases)
+      ServerSampler(
+        metrics: $0, calls: calls, connections: connections, databases: databases, targets: service.targets)
     }
     var tasks = periodicTasks(calls, databases, sampler, configuration)
     if let indexFile, let indexStamp {

@@ -8,6 +8,7 @@ struct ServerSampler: Sendable {
   let calls: CallServer
   let connections: OpenConnections
   let databases: any Databases
+  let targets: TargetBudget
 
   func sample() {
     var totals = ServerMetrics.Totals()
@@ -16,7 +17,7 @@ struct ServerSampler: Sendable {
       .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.unread.bytes,
       .unreadBytes: calls.load.unread.bytes,
       .receivedBytes: calls.load.receivedBytes, .requestBytesInProgress: calls.load.requests.bytes,
-      .sortBytes: databases.sortBytes, .databases: databases.count,
+      .sortBytes: databases.sortBytes, .targetBytes: targets.usedBytes, .databases: databases.count,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
     ]
     (totals.targets, use[.targetsPerStream]) = metrics.targetsPerStream.sumAndGreatest()
@@ -63,6 +64,7 @@ extension ServerLimits {
       .receivedBytes: receivedBytes, .requestBytesInProgress: requestBytesInProgress,
       .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes, .unreadBytes: unreadBytes,
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,
+      .targetBytes: database.targetBytes,
       .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
       .transactionReads: database.transactionReads, .waitingWritesPerDocument: database.waitingWritesPerDocument,
       .queryComponents: database.queryComponents,

@@ -8,6 +8,12 @@ struct FirestoreService: Sendable {
   static let name = "google.firestore.v1.Firestore"
 
   let sessions: Sessions
+  let targets: TargetBudget
+
+  init(sessions: Sessions) {
+    self.sessions = sessions
+    targets = TargetBudget(maximumBytes: sessions.limits.targetBytes)
+  }
 
   /// The methods of the service. `ExecutePipeline` only says that it is not served.
   var methods: [CallMethod] {

@@ -48,7 +48,7 @@ final class ListenStream: Sendable {
       } else {
         let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
         if session == nil { session = try await open(request) }
-        try await session?.handle(request)
+        try await handle(request, &session)
       }
     case .signals(let signals):
       // A commit that comes from now on posts a new wake.
@@ -57,6 +57,21 @@ final class ListenStream: Sendable {
     }
     try await session?.catchUp()
     state.withLock { [session] state in state.session = session }
+  }
+
+  private func handle(_ request: Google_Firestore_V1_ListenRequest, _ session: inout ListenSession?) async throws {
+    guard case .addTarget(let target) = request.targetChange else {
+      try await session?.handle(request)
+      return
+    }
+    let memory: TargetMemory
+    do throws(CallStatus) {
+      memory = try service.targets.take(call.requestBytes, for: call.origin)
+    } catch {
+      try await session?.refuse(target, error)
+      return
+    }
+    try await session?.handle(request, memory: memory)
   }
 
   private func open(_ request: Google_Firestore_V1_ListenRequest) async throws(StatusError) -> ListenSession {

@@ -71,13 +71,14 @@ struct ListenSession {
 
   /// Adds or removes a target.
   ///
+  /// - Parameter memory: What the target to be added has of the memory for all.
   /// - Throws: `StatusError` when the request makes no sense or the server has trouble for the moment, which ends the stream. A query
   ///   that cannot run only ends its target.
-  mutating func handle(_ request: Google_Firestore_V1_ListenRequest) async throws {
+  mutating func handle(_ request: Google_Firestore_V1_ListenRequest, memory: TargetMemory? = nil) async throws {
     assertInvariants()
     defer { assertInvariants() }
     switch request.targetChange {
-    case .addTarget(let target): try await add(target)
+    case .addTarget(let target): try await add(target, memory)
     case .removeTarget(let id): try await remove(id)
     case nil:
       throw StatusError(
@@ -90,11 +91,12 @@ struct ListenSession {
     try await send(.init(state: .removed, targetIDs: [id]))
   }
 
-  private mutating func add(_ message: Google_Firestore_V1_Target) async throws {
+  private mutating func add(_ message: Google_Firestore_V1_Target, _ memory: TargetMemory?) async throws {
     let id = try admit(message)
     var target: WatchedTarget
     do {
       target = try WatchTargetDecoder(database: database).decode(message, id: id)
+      target.memory = memory
     } catch {
       return try await refuse(id, StatusError(describing: error))
     }
@@ -116,11 +118,13 @@ struct ListenSession {
     try await begin(target, message)
   }
 
-  /// Ends a target whose request holds more than is allowed. Nothing else than its id is known.
+  /// Ends a target whose request holds more than is allowed, or than there is room for. Its id alone is looked at.
   mutating func refuse(_ message: Google_Firestore_V1_Target, _ excess: CallStatus) async throws {
     let id = try admit(message)
     if let limit = excess.exceeded { database.metrics?.exceeded(limit) }
-    try await refuse(id, StatusError(code: excess.code, message: excess.message))
+    try await send(.init(state: .added, targetIDs: [id]))
+    try await send(
+      .init(state: .removed, targetIDs: [id], cause: StatusError(code: excess.code, message: excess.message)))
   }
 
   /// Adds a target whose query is at fault, and ends it, as production does.

@@ -13,6 +13,8 @@ struct WatchedTarget: Sendable {
   var grant: WatchGrant?
   /// The number in the feed of the documents that the rules have looked up for the grant; nil if there are none.
   var lookedUp: ChangeFeed.QueryID?
+  /// What the target has of the memory for all.
+  var memory: TargetMemory?
 
   init(id: TargetID, source: WatchSource, isOnce: Bool) {
     self.id = id

@@ -44,6 +44,13 @@ struct RuleIssueTests {
       ("'a'.nofun()", "there is no function 'nofun'"),
       ("'a'.size(1) == 1", "function 'size' does not take 1 arguments"),
       ("int() == 1", "function 'int' does not take 0 arguments"), ("'a'.replace('(', '') == ''", "missing )"),
+      (
+        "request.user == 1",
+        "request has no member 'user', only auth, inTransaction, method, path, query, resource and time"
+      ),
+      ("request.auth.email == 1", "request.auth has no member 'email', only token and uid"),
+      ("request.resource.a == 1", "request.resource has no member 'a', only __name__, data and id"),
+      ("resource.a.b == 1", "resource has no member 'a'"), ("request.query.where == 1", "request.query has no member"),
     ])
   func warnings(_ expression: String, _ message: String) throws {
     let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if \(expression); }"))
@@ -51,6 +58,45 @@ struct RuleIssueTests {
     #expect(rules.warnings.first?.severity == .warning)
     #expect(rules.warnings.first?.message.contains(message) == true, "\(rules.warnings)")
     #expect(!RuleSources.decide(rules, get: "c/x").isAllowed)
+  }
+
+  @Test(
+    "a member is not warned of where others have given its variable a meaning, or may have any members",
+    arguments: [
+      " match /c/{request} { allow get: if request.foo == 1; }",
+      " function f(resource) { return resource.foo == 1; } match /c/{id} { allow get: if f(1); }",
+      " function f() { let request = {'foo': 1}; return request.foo == 1; } match /c/{id} { allow get: if f(); }",
+      " match /c/{id} { allow get: if request.auth.token.foo == 1 && resource.data.foo == 1 && request.resource.data.foo == 1; }",
+    ])
+  func members(_ body: String) throws {
+    #expect(try RuleSet(RuleSources.file(body)).warnings == [])
+  }
+
+  @Test(
+    "a permission for paths that no document has is warned of, and no other one",
+    arguments: [
+      ("match /a/{b} { allow read; }", "those of documents begin with /databases/{database}/documents"),
+      ("match /{a}/{b}/c { allow read; }", "those of documents begin with /databases/{database}/documents"),
+      ("match /databases/{d}/documents { allow read; }", "those of documents begin"),
+      ("match /a/{b=**} { allow read; }", "those of documents begin"),
+      (
+        "match /databases/{d}/documents { match /c { allow read; match /{id} { allow read; } } }",
+        "that of a collection"
+      ),
+      ("match /databases/{d}/documents/c/{id}/d { allow read; }", "that of a collection"),
+      ("match /{a=**} { allow read; }", nil), ("match /databases/{d=**} { allow read; }", nil),
+      ("match /{a}/{b}/{c}/{d}/{e} { allow read; }", nil),
+      (
+        "match /databases/{d}/documents { match /c { match /{id} { allow read; } } match /{a=**}/c/{id} { allow read; } }",
+        nil
+      ),
+    ])
+  func paths(_ body: String, _ message: String?) throws {
+    let warnings = try RuleSet("rules_version = '2'; service cloud.firestore { \(body) }").warnings
+    #expect(warnings.count == (message == nil ? 0 : 1))
+    #expect(warnings.first?.message.contains(message ?? "") ?? true, "\(warnings)")
+    let ignored = try RuleSet("service firebase.storage { \(body) }").warnings
+    #expect(!ignored.contains { $0.message.contains("no document") })
   }
 
   @Test("columns count scalars, and lines are shortened")

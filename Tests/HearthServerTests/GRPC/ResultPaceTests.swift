@@ -45,8 +45,9 @@ struct ResultPaceTests {
   }
 
   private func serveCall(_ load: ServerLoad) {
-    #expect(load.callBegan())
-    load.callEnded()
+    let share = ConnectionShare()
+    #expect(load.callBegan(in: share) == nil)
+    load.callEnded(in: share)
   }
 
   @Test("a stream rests after each piece for as long as the piece took, while other calls are served")

@@ -172,7 +172,10 @@ struct DatabaseMetricsTests {
       services: [:], limits: ServerLimits(), metrics: metrics, authenticator: DevelopmentAuthenticator(),
       interceptor: nil,
       logger: ServerFixture.quietLogger)
-    ServerSampler(metrics: metrics, calls: calls, connections: OpenConnections(), databases: backend).sample()
+    ServerSampler(
+      metrics: metrics, calls: calls, connections: OpenConnections(), databases: backend,
+      targets: TargetBudget(maximumBytes: 1)
+    ).sample()
     #expect(try used(.databases) == 2)
     #expect(try used(.transactions) == 3)
     #expect(try used(.transactionReads) == 6)

@@ -75,9 +75,12 @@ final class ServeAccessTests {
 
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
   func check() async throws {
-    let good = try file("good.rules", "service cloud.firestore { match /a/{b} { allow read: if true; } }")
+    func rules(_ condition: String) -> String {
+      "service cloud.firestore { match /databases/{d}/documents/a/{b} { allow read: if \(condition); } }"
+    }
+    let good = try file("good.rules", rules("true"))
     let bad = try file("bad.rules", "service cloud.firestore {\n  match /a/{b} {\n    allow read: if true &&;\n  }\n}")
-    let warned = try file("warned.rules", "service cloud.firestore { match /a/{b} { allow read: if nothing(); } }")
+    let warned = try file("warned.rules", rules("nothing()"))
     let clean = try await hearth(["rules", "check", good])
     #expect(clean.status == 0 && clean.text == "\(good): no mistakes\n", "\(clean.text)")
     let mistaken = try await hearth(["rules", "check", good, bad])
@@ -86,6 +89,8 @@ final class ServeAccessTests {
     #expect(
       doubtful.status == 0 && doubtful.text.contains("warning") && doubtful.text.contains("nothing"), "\(doubtful.text)"
     )
+    let strict = try await hearth(["rules", "check", "--strict", warned])
+    #expect(strict.status == 1 && strict.text == doubtful.text, "\(strict.text)")
     let missing = try await hearth(["rules", "check", "\(folder)/none"])
     #expect(missing.status == 1 && missing.text.contains("none"), "\(missing.text)")
   }
