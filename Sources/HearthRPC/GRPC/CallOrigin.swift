@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Where calls come from: a client, or a connection whose client is not known. Calls of one origin share what a limit leaves to it.
 package enum CallOrigin: Hashable, Sendable {
   case client(ClientNetwork)
@@ -20,5 +22,5 @@ extension ServerCall {
   }
 
   /// The bytes of the request in progress, with what is made of its entries.
-  package var requestBytes: Int { requestBytesInProgress.load(ordering: .relaxed) }
+  package var bytesOfRequestInProgress: Int { requestBytesInProgress.load(ordering: .relaxed) }
 }

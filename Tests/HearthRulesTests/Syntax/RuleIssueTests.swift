@@ -95,7 +95,7 @@ struct RuleIssueTests {
     let warnings = try RuleSet("rules_version = '2'; service cloud.firestore { \(body) }").warnings
     #expect(warnings.count == (message == nil ? 0 : 1))
     #expect(warnings.first?.message.contains(message ?? "") ?? true, "\(warnings)")
-    let ignored = try RuleSet("service firebase.storage { \(body) }").warnings
+    let ignored = try RuleSet("rules_version = '2'; service firebase.storage { \(body) }").warnings
     #expect(!ignored.contains { $0.message.contains("no document") })
   }
 

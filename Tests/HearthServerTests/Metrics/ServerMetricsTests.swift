@@ -113,7 +113,8 @@ struct ServerMetricsTests {
   @Test("connections, streams, calls and requests beyond their limits are counted")
   func refusals() async throws {
     try await withServer {
-      ($0.connections, $0.calls, $0.requestBytes) = (2, 3, 1000)
+      // One client may have three of five calls.
+      ($0.connections, $0.calls, $0.requestBytes) = (2, 5, 1000)
     } _: { fixture in
       try await fixture.set("c/a")
       try await RawHTTP2Client.withConnection(to: fixture.server) { client in
@@ -265,7 +266,8 @@ struct ServerMetricsTests {
     } _: { fixture in
       try await RawHTTP1Client.withConnection(to: fixture.server) { client in
         try await client.sendUnlessClosed("GET / HTTP/1.1\r\n")
-        try await waitUntil { self.exceeded(.webIdle) == 1 }
+        // The connection of the fixture counts as well if it takes that long to say which protocol it speaks.
+        try await waitUntil { self.exceeded(.webIdle) >= 1 }
       }
     }
   }
