@@ -8,13 +8,21 @@ package final class ServerLoad: Sendable {
     var whenIdle: [CheckedContinuation<Void, Never>] = []
   }
 
+  private struct Connections {
+    /// Those that are served.
+    var count = 0
+    var refusals = 0
+    /// Those that are served, of clients that are known.
+    var ofClients: SharedLimit<ClientNetwork>
+  }
+
   let limits: ServerLimits
   /// Nil if the program has no metrics backend.
   let metrics: (any CallMetrics)?
   package let requests: RequestBudget
   package let unread: UnreadBudget
   private let calls: Mutex<Calls>
-  private let connections: Mutex<SharedLimit<ClientNetwork>>
+  private let connections: Mutex<Connections>
   private let received = Atomic(0)
   private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
   private let refused = Atomic(0)
@@ -24,7 +32,7 @@ package final class ServerLoad: Sendable {
     self.limits = limits
     self.metrics = metrics
     calls = Mutex(Calls(inProgress: SharedLimit(limits.calls)))
-    connections = Mutex(SharedLimit(limits.connections))
+    connections = Mutex(Connections(ofClients: SharedLimit(limits.connections)))
     requests = RequestBudget(limits: limits)
     unread = UnreadBudget(limits: limits)
   }
@@ -34,24 +42,45 @@ package final class ServerLoad: Sendable {
   /// Connections that were refused because there were too many.
   package var refusedConnections: Int { refused.load(ordering: .relaxed) }
 
-  func connectionRefused() {
+  /// Counts a connection that is to be served.
+  ///
+  /// - Parameter client: Nil if it is not known.
+  /// - Returns: False if there are as many as may be, or as many as the client may have now.
+  func connectionOpened(by client: ClientNetwork?) -> Bool {
+    let isAllowed = connections.withLock { connections in
+      guard connections.count < limits.connections else { return false }
+      if limits.hasAddressesOfClients, let client {
+        guard connections.ofClients.take(for: client) else { return false }
+      }
+      connections.count += 1
+      return true
+    }
+    guard !isAllowed else { return true }
     refused.add(1, ordering: .relaxed)
     metrics?.exceeded(.connections)
-  }
-
-  /// Counts a connection for its client, if clients are known.
-  ///
-  /// - Returns: False if the client may have no more now.
-  func connectionOpened(by client: ClientNetwork?) -> Bool {
-    guard limits.hasAddressesOfClients, let client else { return true }
-    return connections.withLock { $0.take(for: client) }
+    return false
   }
 
   /// - Parameter client: That of a connection which was counted.
   func connectionClosed(by client: ClientNetwork?) {
-    guard limits.hasAddressesOfClients, let client else { return }
-    connections.withLock { $0.giveBack(of: client) }
+    connections.withLock { connections in
+      connections.count -= 1
+      if limits.hasAddressesOfClients, let client { connections.ofClients.giveBack(of: client) }
+    }
   }
+
+  /// Counts a connection whose client is about to read that it is refused.
+  ///
+  /// - Returns: False if there are as many as may be.
+  func refusalBegan(atMost most: Int) -> Bool {
+    connections.withLock { connections in
+      guard connections.refusals < most else { return false }
+      connections.refusals += 1
+      return true
+    }
+  }
+
+  func refusalEnded() { connections.withLock { $0.refusals -= 1 } }
 
   // MARK: - Calls
 

@@ -15,7 +15,7 @@ package struct CallListener {
 
   let server: CallServer
   let connections: OpenConnections
-  /// The connections that may be open beyond the limit while their clients read that they are refused; later ones are closed at once.
+  /// The connections that may be open beside those that are served while their clients read that they are refused; others are closed at once.
   let refusals: Int
   let prepare: Preparation?
 
@@ -57,16 +57,16 @@ package struct CallListener {
 
   private func configure(_ channel: any Channel) throws {
     let handlers = channel.pipeline.syncOperations
-    let (open, most) = (connections.count, server.limits.connections)
     let client = ClientNetwork(channel.remoteAddress)
-    if open >= most || !server.load.connectionOpened(by: client) {
-      server.load.connectionRefused()
-      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(open)"])
-      guard open < most + refusals else { return channel.close(promise: nil) }
+    let load = server.load
+    guard load.connectionOpened(by: client) else {
+      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(connections.count)"])
+      guard load.refusalBegan(atMost: refusals) else { return channel.close(promise: nil) }
+      channel.closeFuture.whenComplete { _ in load.refusalEnded() }
       try connections.add(channel)
       return try handlers.addHandler(RefusedConnection())
     }
-    channel.closeFuture.whenComplete { [load = server.load] _ in load.connectionClosed(by: client) }
+    channel.closeFuture.whenComplete { _ in load.connectionClosed(by: client) }
     try connections.add(channel)
     try prepare?(channel)
     guard let web = server.web else { return try configureHTTP2(channel) }

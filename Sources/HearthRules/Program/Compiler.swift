@@ -156,7 +156,7 @@ struct Compiler {
   /// Warns about a member that `request` or `resource` never has.
   mutating func checkMember(_ name: String, of base: Int, _ node: Int) {
     var (path, next) = ([String](), base)
-    while case .member(let outer, let name) = tree.nodes[next].kind {
+    while path.count < KnownMembers.longestPath, case .member(let outer, let name) = tree.nodes[next].kind {
       path.insert(name, at: 0)
       next = outer
     }

@@ -1,5 +1,8 @@
 /// The members that the values of a request have whatever the request is.
 enum KnownMembers {
+  /// The names in the paths of values whose members are known.
+  static let longestPath = 2
+
   private static let document = ["__name__", "data", "id"]
 
   /// - Parameter path: Names such as `request` and `auth`.

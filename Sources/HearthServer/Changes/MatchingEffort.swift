@@ -1,3 +1,5 @@
+internal import HearthModel
+
 /// The conditions that may be evaluated while commits are matched against queries.
 ///
 /// Streams wait while a round of matching runs. Each commit of the round gets the same share, so that dear queries do not use up what cheap
@@ -12,6 +14,14 @@ struct MatchingEffort {
     self.maximum = maximum
     perCommit = maximum
   }
+
+  /// A condition takes longer to evaluate on a document with many fields, before and after a change.
+  static func weight(_ transition: DocumentTransition) -> Int {
+    1 + (transition.before.fields.bytes.count + transition.after.fields.bytes.count) / bytesPerCondition
+  }
+
+  /// The bytes of fields in which a further one is looked for in the time that a condition takes.
+  private static let bytesPerCondition = 1024
 
   mutating func beginRound(commits: Int) {
     left = 0

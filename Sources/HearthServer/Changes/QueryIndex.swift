@@ -6,13 +6,16 @@ struct QueryIndex {
 
   /// The queries of one collection or group.
   private struct Bucket {
-    /// The queries without an equality.
+    /// The fields by whose values queries are found. Each of them is looked up in every changed document.
+    private static let maximumPaths = 32
+
+    /// The queries without an equality, and those by further fields.
     var others: Set<QueryID> = []
     var equal: [FieldPath: [[UInt8]: Set<QueryID>]] = [:]
     var isEmpty: Bool { others.isEmpty && equal.isEmpty }
 
     mutating func insert(_ id: QueryID, _ equality: Equality?) {
-      if let equality {
+      if let equality, equal[equality.path] != nil || equal.count < Self.maximumPaths {
         equal[equality.path, default: [:]][equality.value, default: []].insert(id)
       } else {
         others.insert(id)
@@ -20,10 +23,7 @@ struct QueryIndex {
     }
 
     mutating func remove(_ id: QueryID, _ equality: Equality?) {
-      guard let equality else {
-        others.remove(id)
-        return
-      }
+      guard others.remove(id) == nil, let equality else { return }
       equal[equality.path]?[equality.value]?.remove(id)
       if equal[equality.path]?[equality.value]?.isEmpty == true { equal[equality.path]?[equality.value] = nil }
       if equal[equality.path]?.isEmpty == true { equal[equality.path] = nil }

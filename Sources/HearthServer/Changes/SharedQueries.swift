@@ -90,7 +90,7 @@ struct SharedQueries {
     var documents: [SharedDocument?] = Array(repeating: nil, count: commit.transitions.count)
     var concerned: [QueryID] = []
     var bytes = commit.sizeBytes
-    for (id, indices) in affordable(index.candidates(for: commit.transitions), after: before) {
+    for (id, indices) in affordable(candidates(for: commit.transitions), after: before) {
       guard let source = queries[id]?.source else { continue }
       let transitions = indices.compactMap { index -> SharedTransition? in
         let transition = commit.transitions[index]
@@ -110,15 +110,25 @@ struct SharedQueries {
     hold(Held(version: commit.version, bytes: bytes, queries: concerned))
   }
 
+  /// The queries that a commit may concern, with the documents that each has to look at, and the sum of their weights.
+  private func candidates(for transitions: [DocumentTransition]) -> [QueryID: (indices: [Int], weight: Int)] {
+    let weights = transitions.map(MatchingEffort.weight)
+    let all = weights.reduce(0, +)
+    return index.candidates(for: transitions).mapValues { indices in
+      // Most look at all documents of a commit.
+      (indices, indices.count == weights.count ? all : indices.reduce(0) { $0 + weights[$1] })
+    }
+  }
+
   /// The queries that can be matched with the effort that is left. The others skip the commit.
   ///
   /// - Parameter start: The version before the commit.
   private mutating func affordable(
-    _ candidates: [QueryID: [Int]], after start: SnapshotVersion
+    _ candidates: [QueryID: (indices: [Int], weight: Int)], after start: SnapshotVersion
   ) -> [(id: QueryID, indices: [Int])] {
     effort.beginCommit()
-    let costs = candidates.map { id, indices in
-      (id: id, indices: indices, cost: (queries[id]?.effort ?? 0) * indices.count)
+    let costs = candidates.map { id, candidate in
+      (id: id, indices: candidate.indices, cost: (queries[id]?.effort ?? 0) * candidate.weight)
     }
     if effort.take(costs.reduce(0) { $0 + $1.cost }) { return costs.map { ($0.id, $0.indices) } }
     var affordable: [(id: QueryID, indices: [Int])] = []

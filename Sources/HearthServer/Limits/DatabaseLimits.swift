@@ -68,10 +68,10 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// and fails with RESOURCE_EXHAUSTED if it needs more.
   package var sortBytes = 128 << 20
 
-  /// The bytes of the targets of all Listen streams, of all databases together. A target counts with the bytes of its request and 512 for each
-  /// filter, order and name in it. One client (one connection, where clients are not known) may have as many as it leaves free. A target
-  /// without room ends with RESOURCE_EXHAUSTED.
-  package var targetBytes = 256 << 20
+  /// The memory of the targets of all Listen streams, of all databases together. A target counts with 4 KiB, twice the bytes of its request, and
+  /// 1 KiB for each filter, order and name in it. One client (one connection, where clients are not known) may have as much as it leaves
+  /// free. A target without room ends with RESOURCE_EXHAUSTED.
+  package var targetBytes = 1 << 30
 
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false

@@ -66,7 +66,7 @@ final class ListenStream: Sendable {
     }
     let memory: TargetMemory
     do throws(CallStatus) {
-      memory = try service.targets.take(call.bytesOfRequestInProgress, for: call.origin)
+      memory = try service.targets.take(requestBytes: call.bytesOfRequestInProgress, for: call.origin)
     } catch {
       try await session?.refuse(target, error)
       return

@@ -273,20 +273,27 @@ extension Session {
     return ending.commitGuard == nil ? outcome : await hidingResults(outcome, of: mutations)
   }
 
-  /// Leaves out what tells of the former contents of documents that the caller may write and not read: the results of transforms of numbers, and
-  /// an update time from before, which says that nothing has changed.
+  /// Hides what tells of the former contents of documents from callers who may not get them both before and after all of the writes: the
+  /// results of transforms of numbers are then those for a document without the field, and an update time from before, which says that
+  /// nothing has changed, is that of the commit.
+  ///
+  /// Both states count, because a later write of the same request may let the caller get the document, or take that from her.
   private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
     var outcome = outcome
     for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
       let result = outcome.results[index].version
       let isUnchanged = result != .none && result != outcome.version
-      guard isUnchanged || mutation.transforms.contains(where: \.operation.tellsFormerValue) else { continue }
-      let document = try? await storage.documents(for: [mutation.key], at: outcome.version).documents.first
-      if let document, await mayGet(document, at: outcome.version) { continue }
+      guard isUnchanged || mutation.transforms.contains(where: { $0.operation.resultWithoutFormerValue != nil }) else {
+        continue
+      }
+      let before = SnapshotVersion(microseconds: outcome.version.microseconds - 1)
+      if await mayGet(mutation.key, at: outcome.version), await mayGet(mutation.key, at: before) { continue }
       if isUnchanged { outcome.results[index].version = outcome.version }
-      for (place, transform) in mutation.transforms.enumerated() where transform.operation.tellsFormerValue {
-        guard outcome.results[index].transformResults.indices.contains(place) else { continue }
-        outcome.results[index].transformResults[place] = .null
+      for (place, transform) in mutation.transforms.enumerated() {
+        guard let operand = transform.operation.resultWithoutFormerValue,
+          outcome.results[index].transformResults.indices.contains(place)
+        else { continue }
+        outcome.results[index].transformResults[place] = operand
       }
     }
     return outcome
@@ -352,6 +359,12 @@ extension Session {
 
   /// The documents that a target may name under rules. Clients name one.
   private static let grantedDocuments = 100
+
+  /// Returns true if the caller may get the document that a key names, as it is at a version. False also if that cannot be read any more.
+  private func mayGet(_ key: DocumentKey, at version: SnapshotVersion) async -> Bool {
+    guard let document = try? await storage.documents(for: [key], at: version).documents.first else { return false }
+    return await mayGet(document, at: version)
+  }
 
   /// Returns true if the caller may get a document.
   ///
@@ -419,11 +432,11 @@ extension Session {
 }
 
 extension TransformOperation {
-  /// True if the result depends on the value before.
-  fileprivate var tellsFormerValue: Bool {
+  /// The result for a document without the field; nil if no result depends on the value before.
+  fileprivate var resultWithoutFormerValue: Value? {
     switch self {
-    case .increment, .maximum, .minimum: true
-    case .serverTimestamp, .arrayUnion, .arrayRemove: false
+    case .increment(let operand), .maximum(let operand), .minimum(let operand): operand
+    case .serverTimestamp, .arrayUnion, .arrayRemove: nil
     }
   }
 }

@@ -18,6 +18,7 @@ struct ListenSession {
   private let heldChanges: HeldChanges.Limits
   /// See ``TargetTransfer/freeChanges``.
   private let freeChanges: Int
+  private let decisions = GetDecisions()
   private let subscriber: ChangeFeed.SubscriberID
   private var targets = StreamTargets() {
     didSet { targetUsage?.set(targets.count) }
@@ -227,7 +228,7 @@ struct ListenSession {
     var hidden: Set<DocumentKey> = []
     for change in changes where !change.isIn && change.isContentNew && change.document.document.isFound {
       let document = change.document.document
-      if await !database.mayGet(document, at: version) { hidden.insert(document.key) }
+      if await !decisions.mayGet(document, at: version, of: database) { hidden.insert(document.key) }
     }
     return hidden
   }
@@ -251,7 +252,7 @@ struct ListenSession {
       return try await refuse(target.id, error)
     }
     var transfer = TargetTransfer(
-      to: target, at: version, of: database, output: output, freeChanges: freeChanges)
+      to: target, at: version, of: database, decisions, output: output, freeChanges: freeChanges)
     transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
     let filter: WatchExistenceFilter?
     do {
@@ -371,7 +372,7 @@ struct ListenSession {
     for id in logged.sorted() {
       guard let target = targets.target(id) else { continue }
       var transfer = TargetTransfer(
-        to: target, at: version, of: database, output: output, freeChanges: freeChanges)
+        to: target, at: version, of: database, decisions, output: output, freeChanges: freeChanges)
       do {
         if try await sendFromLog(target, after: start, &transfer) { resets.append(id) }
       } catch {

@@ -8,6 +8,7 @@ struct TargetTransfer {
   private let target: WatchedTarget
   private let version: SnapshotVersion
   private let database: Session
+  private let decisions: GetDecisions
   private let output: ListenOutput
   private let freeChanges: Int
   /// Goes out with the next messages.
@@ -31,11 +32,11 @@ struct TargetTransfer {
   }
 
   init(
-    to target: WatchedTarget, at version: SnapshotVersion, of database: Session, output: ListenOutput,
-    freeChanges: Int
+    to target: WatchedTarget, at version: SnapshotVersion, of database: Session, _ decisions: GetDecisions,
+    output: ListenOutput, freeChanges: Int
   ) {
     (self.target, self.version, self.database, self.output) = (target, version, database, output)
-    self.freeChanges = freeChanges
+    (self.decisions, self.freeChanges) = (decisions, freeChanges)
     updates = SharedDocument.frames(to: target.id, in: database.id)
     removals = SharedDocument.frames(removedFrom: target.id, in: database.id)
   }
@@ -72,7 +73,7 @@ struct TargetTransfer {
   private mutating func remove(_ document: Document, isContentNew: Bool = true) async throws {
     var isContentNew = isContentNew
     if isContentNew, target.grant != nil, document.isFound {
-      isContentNew = await database.mayGet(document, at: version)
+      isContentNew = await decisions.mayGet(document, at: version, of: database)
     }
     if !isContentNew {
       let message = SharedDocument(document).message(

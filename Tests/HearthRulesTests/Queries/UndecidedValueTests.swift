@@ -32,6 +32,29 @@ struct UndecidedValueTests {
     #expect(try isAllowed("resource.data.v in ['a', 'b']", .field(["v"], .equal, .string("a"))))
   }
 
+  @Test(
+    "a filter by a floating-point number that is whole proves no more than one by the integer",
+    arguments: [
+      ("!(resource.data.v in [3, 4])", RuleFilter.Relation.equal, RuleValue.float(3)),
+      ("!(resource.data.v in [3, 4])", .in, .list([.float(3)])),
+      ("!(resource.data.v is int)", .equal, .float(3)), ("!(string(resource.data.v) == '3')", .equal, .float(3)),
+      ("!resource.data.v.hasAny([7])", .equal, .list([.float(7)])),
+      ("!resource.data.v.hasAny([7])", .arrayContains, .float(7)),
+      ("!resource.data.v.values().hasAny([7])", .equal, .map(["a": .float(7)])),
+      ("!exists(/databases/(default)/documents/d/$(resource.data.v))", .equal, .float(1)),
+    ])
+  func wholeNumbers(condition: String, relation: RuleFilter.Relation, value: RuleValue) throws {
+    #expect(
+      try !isAllowed(condition.replacing("d/$(resource.data.v)", with: "d/$('one')"), .field(["v"], relation, value)))
+    #expect(try isAllowed("resource.data.v in [3, 4] || true", .field(["v"], relation, value)))
+  }
+
+  @Test("a filter by a number that is not whole is exact")
+  func otherNumbers() throws {
+    #expect(try isAllowed("resource.data.v == 3.5 && resource.data.v is float", .field(["v"], .equal, .float(3.5))))
+    #expect(try isAllowed("resource.data.v in [1, 2]", .field(["v"], .equal, .int(1))))
+  }
+
   @Test("a reference or a time that a filter excludes may stand for others")
   func excluded() throws {
     let path = RuleValue.path(RulePath(RuleSources.root + ["users", "x"]))

@@ -61,7 +61,7 @@ struct SharesOfClientsTests {
     }
   }
 
-  /// Adds targets of about 1,000 counted bytes on a stream: 1 to 10, and 11 after the first one was removed.
+  /// Adds targets of about 6,000 counted bytes on a stream: 1 to 10, and 11 after the first one was removed.
   ///
   /// - Parameter whileOpen: Called with the targets that have room, before the stream ends.
   private func addTargets(
@@ -98,7 +98,7 @@ struct SharesOfClientsTests {
   func targets() async throws {
     let metrics = TestMetrics()
     var limits = DatabaseLimits()
-    limits.targetBytes = 10_000
+    limits.targetBytes = 60_000
     try await ServerFixture.withServer(databaseLimits: limits, metrics: metrics) { fixture in
       for _ in 0..<3 {
         try await addTargets(fixture) { first in

@@ -181,7 +181,7 @@ struct RuleWriteTests {
       key: key("polls/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
       transforms: [FieldTransform(path: try FieldPath(["balance"]), operation: .increment(.integer(0)))])
     for (matches, result) in [
-      ("allow update: if true;", Value.null), ("allow get, update: if true;", .integer(1_000)),
+      ("allow update: if true;", Value.integer(0)), ("allow get, update: if true;", .integer(1_000)),
     ] {
       let caller = try fixture.session(.named("a"), "match /polls/{id} { \(matches) }")
       let outcomes = [
@@ -190,6 +190,60 @@ struct RuleWriteTests {
       ]
       for outcome in outcomes { #expect(outcome.results.first?.transformResults == [result]) }
     }
+  }
+
+  /// Requests whose first write asks for a field of a document, and whose last one lets the caller get what is there then.
+  @Test(
+    "a later write that lets the caller get the document does not let the results of earlier ones tell what was in it",
+    arguments: [true, false])
+  func resultsOfEarlierWrites(isDeleted: Bool) async throws {
+    let matches = """
+      match /slots/{id} {
+        allow get: if resource == null || resource.data.owner == request.auth.uid;
+        allow delete: if true;
+        allow create, update: if request.resource.data.owner == request.auth.uid
+          && request.resource.data.keys().hasOnly(['owner', 'n']);
+      }
+      """
+    let last = isDeleted ? Mutation.delete(key("slots/a")) : .set(key("slots/a"), ["owner": .string("eve")])
+    let eve = try fixture.session(.named("eve"), matches)
+    func answers(_ first: Mutation) async throws -> [CommitOutcome] {
+      var outcomes: [CommitOutcome] = []
+      for isLabelled in [true, false] {
+        try await fixture.set(
+          "slots/a", ["owner": .string("ada"), "pin": .integer(4711), "word": .string("swordfish")])
+        fixture.storage.clock.advance(seconds: 1)
+        outcomes.append(
+          try await isLabelled
+            ? eve.commit(CommitRequest(mutations: [first, last])) : eve.commit([first, last], endingTransaction: []))
+      }
+      return outcomes
+    }
+    for (operation, result) in [
+      (TransformOperation.increment(.integer(5)), Value.integer(5)), (.maximum(.integer(5)), .integer(5)),
+      (.minimum(.integer(10_000)), .integer(10_000)),
+    ] {
+      let probe = Mutation(
+        key: key("slots/a"), operation: .patch(EncodedFields([:]), mask: FieldMask([])), precondition: .none,
+        transforms: [FieldTransform(path: try FieldPath(["pin"]), operation: operation)])
+      for outcome in try await answers(probe) { #expect(outcome.results.first?.transformResults == [result]) }
+    }
+    for word in ["swordfish", "trout"] {
+      let guess = Mutation.patch(
+        key("slots/a"), MapValue(["word": .string(word)]), mask: FieldMask([try FieldPath(["word"])]))
+      for outcome in try await answers(guess) { #expect(outcome.results.first?.version == outcome.version, "\(word)") }
+    }
+  }
+
+  @Test("who creates a document that she may get afterwards gets the results of its transforms")
+  func resultsOfCreation() async throws {
+    let alice = try fixture.session(
+      .named("alice"), RulesFixture.owned.replacing("resource.data", with: "request.resource.data"))
+    let creation = Mutation(
+      key: key("notes/a"), operation: .set(EncodedFields(["owner": .string("alice")])), precondition: .none,
+      transforms: [FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(7)))])
+    let outcome = try await alice.commit(CommitRequest(mutations: [creation]))
+    #expect(outcome.results.first?.transformResults == [.integer(7)])
   }
 
   @Test("who may read a document learns that it has changed, also if the rules do not allow the write any more")

@@ -169,6 +169,35 @@ struct SharedQueriesTests {
     #expect(next.dropped.count + next.changes.count == 100 && next.changes.count >= 10)
   }
 
+  @Test(
+    "queries by more fields than are looked up in documents hear of their changes all the same, also after others have ended"
+  )
+  func manyFields() throws {
+    var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20)
+    let subscriber = queries.subscribe {}
+    var ids = (0..<100).map { number in
+      queries.join(
+        .query(Query(path: path("c")).with(filter: .field(field("f\(number)"), .equal, 1.value))), by: subscriber)
+    }
+    for id in ids[..<50] { queries.leave(id, by: subscriber) }
+    ids.removeFirst(50)
+    let fields = MapValue(Dictionary(uniqueKeysWithValues: (0..<100).map { ("f\($0)", 1.value) }))
+    queries.match(
+      CommittedChange(
+        version: SnapshotVersion(microseconds: 1), transitions: [Self.transition("c/d", from: nil, to: fields)]))
+    let taken = queries.take(after: .none, by: subscriber)
+    #expect(taken.dropped.isEmpty && Set(taken.changes.map(\.query)) == Set(ids))
+  }
+
+  @Test("conditions on large documents cost more of a round than those on small ones")
+  func weights() {
+    let small = Self.transition("c/d", from: nil, to: ["n": 1.value])
+    let large = Self.transition(
+      "c/d", from: ["t": .string(String(repeating: "x", count: 100 << 10))], to: ["n": 1.value])
+    #expect(MatchingEffort.weight(small) == 1)
+    #expect(MatchingEffort.weight(large) > 100)
+  }
+
   @Test("what all streams have taken is forgotten, and nothing that one of them has not")
   func taken() {
     var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20)
