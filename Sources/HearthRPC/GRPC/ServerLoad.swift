@@ -9,10 +9,10 @@ package final class ServerLoad: Sendable {
   }
 
   private struct Connections {
-    /// Those that are served.
+    /// The number of connections that are served.
     var count = 0
     var refusals = 0
-    /// Those that are served, of clients that are known.
+    /// The same connections, by clients that are known.
     var ofClients: SharedLimit<ClientNetwork>
   }
 
@@ -42,7 +42,7 @@ package final class ServerLoad: Sendable {
   /// Connections that were refused because there were too many.
   package var refusedConnections: Int { refused.load(ordering: .relaxed) }
 
-  /// Counts a connection that is to be served.
+  /// Counts a connection before it is served.
   ///
   /// - Parameter client: Nil if it is not known.
   /// - Returns: False if there are as many as may be, or as many as the client may have now.

@@ -15,7 +15,7 @@ package struct CallListener {
 
   let server: CallServer
   let connections: OpenConnections
-  /// The connections that may be open beside those that are served while their clients read that they are refused; others are closed at once.
+  /// The connections that may be open in addition to the served ones while their clients read that they are refused; others are closed at once.
   let refusals: Int
   let prepare: Preparation?
 

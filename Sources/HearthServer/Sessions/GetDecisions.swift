@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import Synchronization
 
-/// What rules have decided of the documents that have left the targets of a stream, at its present version.
+/// The decisions of rules on documents that have left the targets of a stream, at its present version.
 ///
 /// Each document is decided on once, however many targets it has left. Decisions of another version or release of the rules are forgotten.
 final class GetDecisions: Sendable {

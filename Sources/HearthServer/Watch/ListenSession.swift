@@ -72,7 +72,7 @@ struct ListenSession {
 
   /// Adds or removes a target.
   ///
-  /// - Parameter memory: What the target to be added has of the memory for all.
+  /// - Parameter memory: The share of a new target in the memory for all.
   /// - Throws: `StatusError` when the request makes no sense or the server has trouble for the moment, which ends the stream. A query
   ///   that cannot run only ends its target.
   mutating func handle(_ request: Google_Firestore_V1_ListenRequest, memory: TargetMemory? = nil) async throws {

@@ -13,7 +13,7 @@ struct WatchedTarget: Sendable {
   var grant: WatchGrant?
   /// The number in the feed of the documents that the rules have looked up for the grant; nil if there are none.
   var lookedUp: ChangeFeed.QueryID?
-  /// What the target has of the memory for all.
+  /// The share of the target in the memory for all.
   var memory: TargetMemory?
 
   init(id: TargetID, source: WatchSource, isOnce: Bool) {

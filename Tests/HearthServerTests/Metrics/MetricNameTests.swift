@@ -48,7 +48,8 @@ struct MetricNameTests {
   /// The limits that are times, switches or groups of limits, and what counts their excess if something does.
   private static let others: Set<String> = [
     "connection", "unreadTime", "webIdleTime", "webBodyTime", "transactionTime", "transactionIdleTime",
-    "lockWait", "requiresIndexes", "historyTime", "activityMemory", "keepAliveTime", "keepAliveTimeout", "idlePings",
+    "lockWait", "requiresIndexes", "historyTime", "hasAddressesOfClients", "activityMemory", "keepAliveTime",
+    "keepAliveTimeout", "idlePings",
   ]
 
   @Test("each limit that is a number has a metric")
