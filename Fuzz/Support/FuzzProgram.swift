@@ -1,5 +1,5 @@
 // The entry points of libFuzzer (https://llvm.org/docs/LibFuzzer.html). See scripts/fuzz.
-package import Foundation
+internal import Foundation
 internal import Synchronization
 
 /// A program that libFuzzer feeds with inputs.

@@ -119,8 +119,7 @@ final class TokenFuzz: Sendable {
       if case .owner? = identity.caller as? Caller {} else { precondition(app == nil, "a user's token is an app's") }
       return identity.caller as? Caller
     } catch {
-      let status = error as? CallStatus
-      precondition(status?.code == .unauthenticated, "refused with \(error)")
+      precondition(error.code == .unauthenticated, "refused with \(error)")
       return nil
     }
   }
