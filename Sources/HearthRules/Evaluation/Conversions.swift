@@ -68,6 +68,10 @@ enum Conversions {
     case (.durationValue, .int(let count)):
       guard case .string(let name) = arguments[1] else { return nil }
       guard let unit = RuleDuration.units[name] else { throw .invalid("unit of a duration \(name.quotedBriefly)") }
+      // As in production, milliseconds become nanoseconds of 64 bits: at most 292 years.
+      if name == "ms", count.multipliedReportingOverflow(by: unit).overflow {
+        throw .invalid("duration: \(count) ms are too many")
+      }
       return .duration(try RuleDuration(totalNanoseconds: Int128(count) * Int128(unit)))
     case (.timestampValue, .int(let milliseconds)):
       return .timestamp(try RuleTimestamp(totalNanoseconds: Int128(milliseconds) * 1_000_000))
