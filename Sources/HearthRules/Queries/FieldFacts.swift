@@ -32,13 +32,13 @@ struct FieldFacts {
 
   private static func merged(_ old: Fact?, _ condition: RuleFilter.Condition) -> Fact {
     if case .value(let value) = old { return .value(value) }
-    if condition.relation == .equal { return .value(condition.value.withWholeNumbers) }
+    if condition.relation == .equal { return .value(condition.value) }
     if case .fields(let fields) = old { return .fields(fields) }
     var constraint =
       if case .constraint(let constraint) = old { constraint } else {
         FieldConstraint(field: "resource.data.\(condition.path.joined(separator: "."))")
       }
-    constraint.add(condition.relation, condition.value.withWholeNumbers)
+    constraint.add(condition.relation, condition.value)
     return .constraint(constraint)
   }
 
@@ -74,19 +74,6 @@ extension FieldConstraint {
 }
 
 extension RuleValue {
-  /// The value with integers for all floating-point numbers that are whole.
-  ///
-  /// A filter does not tell the type of the number in a document: `3.0` finds 3. Rules do: 3.0 is not in `[3, 4]`. Documents hold whole numbers
-  /// as integers in nearly all cases, and so do rules. So a filter by 3.0 must not prove more than one by 3.
-  fileprivate var withWholeNumbers: RuleValue {
-    switch self {
-    case .float(let number): Int64(exactly: number).map { .int($0) } ?? self
-    case .list(let list): .list(RuleList(list.items.map(\.withWholeNumbers)))
-    case .map(let map): .map(RuleMap(map.fields.mapValues(\.withWholeNumbers)))
-    default: self
-    }
-  }
-
   /// False for values that may stand for several of documents: references of other projects, and times that are not set yet.
   fileprivate var isExact: Bool {
     switch self {
@@ -94,6 +81,25 @@ extension RuleValue {
     case .list(let list): list.items.allSatisfy(\.isExact)
     case .map(let map): map.fields.values.allSatisfy(\.isExact)
     default: true
+    }
+  }
+}
+
+extension RuleValue {
+  /// The value with integers for all floating-point numbers that are whole; nil if there are none.
+  ///
+  /// A filter does not tell the type of the number in a document: `3.0` finds 3. Rules do: 3.0 is not in `[3, 4]`.
+  var withIntegers: RuleValue? {
+    switch self {
+    case .float(let number): return Int64(exactly: number).map { .int($0) }
+    case .list(let list):
+      let items = list.items.map(\.withIntegers)
+      guard items.contains(where: { $0 != nil }) else { return nil }
+      return .list(RuleList(zip(items, list.items).map { $0 ?? $1 }))
+    case .map(let map):
+      let fields = map.fields.compactMapValues(\.withIntegers)
+      return fields.isEmpty ? nil : .map(RuleMap(map.fields.merging(fields) { $1 }))
+    default: return nil
     }
   }
 }

@@ -52,13 +52,20 @@ package struct RuleQuery: Sendable {
   /// The disjuncts that a query may have, as in production.
   private static let largestDisjunctCount = 30
 
-  /// The facts of a document for each disjunct; nil if there are too many.
+  /// The facts of a document for each disjunct, all of which must be allowed; nil if there are too many.
+  ///
+  /// There are facts with integers, too, if a filter names whole numbers as floating-point ones: it finds both.
   var disjuncts: [PartialMap]? {
     guard let filter else { return [FieldFacts().map] }
-    return filter.disjunctions(limit: Self.largestDisjunctCount)?.map { conditions in
-      var facts = FieldFacts()
-      for condition in conditions { facts.add(condition) }
-      return facts.map
+    return filter.disjunctions(limit: Self.largestDisjunctCount)?.flatMap { conditions in
+      var (facts, factsWithIntegers, hasIntegers) = (FieldFacts(), FieldFacts(), false)
+      for condition in conditions {
+        facts.add(condition)
+        var condition = condition
+        if let value = condition.value.withIntegers { (condition.value, hasIntegers) = (value, true) }
+        factsWithIntegers.add(condition)
+      }
+      return hasIntegers ? [facts.map, factsWithIntegers.map] : [facts.map]
     }
   }
 }
@@ -82,7 +89,7 @@ package indirect enum RuleFilter: Sendable {
   struct Condition {
     let path: [String]
     let relation: Relation
-    let value: RuleValue
+    var value: RuleValue
   }
 
   /// The filter as conjunctions, one or more of them hold for each document.

@@ -33,7 +33,7 @@ struct UndecidedValueTests {
   }
 
   @Test(
-    "a filter by a floating-point number that is whole proves no more than one by the integer",
+    "a filter by a floating-point number that is whole is allowed only if one by the integer is, too",
     arguments: [
       ("!(resource.data.v in [3, 4])", RuleFilter.Relation.equal, RuleValue.float(3)),
       ("!(resource.data.v in [3, 4])", .in, .list([.float(3)])),
