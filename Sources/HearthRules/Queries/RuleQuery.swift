@@ -52,7 +52,7 @@ package struct RuleQuery: Sendable {
   /// The disjuncts that a query may have, as in production.
   private static let largestDisjunctCount = 30
 
-  /// The facts of a document for each disjunct, all of which must be allowed; nil if there are too many.
+  /// The facts of a document for each disjunct. Rules must allow all of them. Nil if there are too many.
   ///
   /// There are facts with integers, too, if a filter names whole numbers as floating-point ones: it finds both.
   var disjuncts: [PartialMap]? {
