@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Where calls come from: a client, or a connection whose client is not known. Calls of one origin share what a limit leaves to it.
 package enum CallOrigin: Hashable, Sendable {
   case client(ClientNetwork)
@@ -17,10 +15,5 @@ package enum CallOrigin: Hashable, Sendable {
 
 extension ServerCall {
   /// It stays the same, and differs from those of other connections, as long as the call exists.
-  package var origin: CallOrigin {
-    CallOrigin(share, hasAddressesOfClients: load.limits.hasAddressesOfClients)
-  }
-
-  /// The bytes of the request in progress, with what is made of its entries.
-  package var bytesOfRequestInProgress: Int { requestBytesInProgress.load(ordering: .relaxed) }
+  package var origin: CallOrigin { load.origin(of: share) }
 }

@@ -22,7 +22,7 @@ package struct ServerLimits: Sendable, Hashable {
   package var failedAuthenticationsPerMinute: Int?
 
   /// An app whose token is not accepted retries with growing pauses, about ten times in the first minute. So dozens of them may share an
-  /// address. As many tokens take about a fifth of a second of processor time (docs/performance.md, "TLS, tokens and rules").
+  /// address. As many tokens take an eighth of a second of processor time (docs/performance.md, "TLS, tokens and rules").
   package static let usualFailedAuthentications = 600
 
   /// The size in bytes of the largest request message: the 10 MiB of Firestore's documented limits.

@@ -99,7 +99,7 @@ package final class ServerLoad: Sendable {
     return .tooManyCalls(count, limits.calls)
   }
 
-  private func origin(of share: ConnectionShare) -> CallOrigin {
+  func origin(of share: ConnectionShare) -> CallOrigin {
     CallOrigin(share, hasAddressesOfClients: limits.hasAddressesOfClients)
   }
 

@@ -17,19 +17,27 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
   private static let preface = Array("PRI".utf8)
 
   private let patience: TimeAmount
+  private let silent: () -> Void
   private let configure: Configuration
   private var received = ByteBuffer()
   private var isDecided = false
   private var timer: Scheduled<Void>?
 
-  /// - Parameter patience: The time after which a connection that brings nothing is closed.
-  init(patience: TimeAmount, configure: @escaping Configuration) {
+  /// - Parameters:
+  ///   - patience: The time after which a connection that brings nothing is closed.
+  ///   - silent: Called when that happens.
+  ///   - configure: Called once, for a connection that brings something.
+  init(patience: TimeAmount, silent: @escaping () -> Void, configure: @escaping Configuration) {
     self.patience = patience
+    self.silent = silent
     self.configure = configure
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    timer = context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
+    timer = context.eventLoop.assumeIsolated().scheduleTask(in: patience) { [silent] in
+      silent()
+      context.close(promise: nil)
+    }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {

@@ -71,7 +71,9 @@ package struct CallListener {
     try prepare?(channel)
     guard let web = server.web else { return try configureHTTP2(channel) }
     try handlers.addHandler(
-      ProtocolDetector(patience: TimeAmount(server.limits.webIdleTime)) { found, channel in
+      ProtocolDetector(
+        patience: TimeAmount(server.limits.webIdleTime), silent: { load.metrics?.exceeded(.webIdle) }
+      ) { found, channel in
         switch found {
         case .http1: try configureHTTP1(channel, web)
         case .http2: try configureHTTP2(channel)

@@ -68,8 +68,8 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// and fails with RESOURCE_EXHAUSTED if it needs more.
   package var sortBytes = 128 << 20
 
-  /// The memory of the targets of all Listen streams, of all databases together. A target counts with 4 KiB, twice the bytes of its request, and
-  /// 1 KiB for each filter, order and name in it. One client (one connection, where clients are not known) may have as much as it leaves
+  /// The memory of the targets of all Listen streams, of all databases together. A target counts with 8 KiB and eight times the bytes of its
+  /// request. One client (one connection, where clients are not known) may have as much as it leaves
   /// free. A target without room ends with RESOURCE_EXHAUSTED.
   package var targetBytes = 1 << 30
 

@@ -48,7 +48,7 @@ final class ListenStream: Sendable {
       } else {
         let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
         if session == nil { session = try await open(request) }
-        try await handle(request, &session)
+        try await handle(request, of: bytes.readableBytes, &session)
       }
     case .signals(let signals):
       // A commit that comes from now on posts a new wake.
@@ -59,14 +59,16 @@ final class ListenStream: Sendable {
     state.withLock { [session] state in state.session = session }
   }
 
-  private func handle(_ request: Google_Firestore_V1_ListenRequest, _ session: inout ListenSession?) async throws {
+  private func handle(
+    _ request: Google_Firestore_V1_ListenRequest, of requestBytes: Int, _ session: inout ListenSession?
+  ) async throws {
     guard case .addTarget(let target) = request.targetChange else {
       try await session?.handle(request)
       return
     }
     let memory: TargetMemory
     do throws(CallStatus) {
-      memory = try service.targets.take(requestBytes: call.bytesOfRequestInProgress, for: call.origin)
+      memory = try service.targets.take(requestBytes: requestBytes, for: call.origin)
     } catch {
       try await session?.refuse(target, error)
       return

@@ -280,14 +280,16 @@ extension Session {
   /// Both states count, because a later write of the same request may let the caller get the document, or take that from her.
   private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
     var outcome = outcome
+    var mayGet: [DocumentKey: Bool] = [:]
     for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
       let result = outcome.results[index].version
       let isUnchanged = result != .none && result != outcome.version
       guard isUnchanged || mutation.transforms.contains(where: { $0.operation.resultWithoutFormerValue != nil }) else {
         continue
       }
-      let before = SnapshotVersion(microseconds: outcome.version.microseconds - 1)
-      if await mayGet(mutation.key, at: outcome.version), await mayGet(mutation.key, at: before) { continue }
+      let key = mutation.key
+      if mayGet[key] == nil { mayGet[key] = await mayGetBeforeAndAfter(outcome.version, key) }
+      guard mayGet[key] != true else { continue }
       if isUnchanged { outcome.results[index].version = outcome.version }
       for (place, transform) in mutation.transforms.enumerated() {
         guard let operand = transform.operation.resultWithoutFormerValue,
@@ -359,6 +361,12 @@ extension Session {
 
   /// The documents that a target may name under rules. Clients name one.
   private static let grantedDocuments = 100
+
+  /// Returns true if the caller may get a document as it is after a commit, and as it was before.
+  private func mayGetBeforeAndAfter(_ version: SnapshotVersion, _ key: DocumentKey) async -> Bool {
+    guard await mayGet(key, at: version) else { return false }
+    return await mayGet(key, at: SnapshotVersion(microseconds: version.microseconds - 1))
+  }
 
   /// Returns true if the caller may get the document that a key names, as it is at a version. False also if that cannot be read any more.
   private func mayGet(_ key: DocumentKey, at version: SnapshotVersion) async -> Bool {

@@ -123,16 +123,18 @@ struct ListenSession {
   mutating func refuse(_ message: Google_Firestore_V1_Target, _ excess: CallStatus) async throws {
     let id = try admit(message)
     if let limit = excess.exceeded { database.metrics?.exceeded(limit) }
-    try await send(.init(state: .added, targetIDs: [id]))
-    try await send(
-      .init(state: .removed, targetIDs: [id], cause: StatusError(code: excess.code, message: excess.message)))
+    try await reject(id, StatusError(code: excess.code, message: excess.message))
   }
 
   /// Adds a target whose query is at fault, and ends it, as production does.
   private func refuse(_ id: TargetID, _ error: StatusError) async throws {
     guard error.endsTarget else { throw error }
+    try await reject(id, error)
+  }
+
+  private func reject(_ id: TargetID, _ error: StatusError) async throws {
     try await send(.init(state: .added, targetIDs: [id]))
-    try await end(id, error)
+    try await send(.init(state: .removed, targetIDs: [id], cause: error))
   }
 
   /// Ends a target whose query is at fault.

@@ -47,15 +47,12 @@ struct FailedAuthenticationTests {
   private let metrics = TestMetrics()
 
   private func withServer(_ body: (EmbeddedServer) async throws -> Void) async throws {
-    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
-      $0.callers = .locked(callers)
-      $0.limits.failedAuthenticationsPerMinute = Self.limit
-      $0.metrics = metrics
-    }
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(server)) } catch { result = .failure(error) }
-    await server.shutdown()
-    try result.get()
+    try await ServerFixture.withServerAlone(
+      {
+        $0.callers = .locked(callers)
+        $0.limits.failedAuthenticationsPerMinute = Self.limit
+        $0.metrics = metrics
+      }, body)
   }
 
   /// Gets documents with each of these tokens, one call after the other, over HTTP/2.

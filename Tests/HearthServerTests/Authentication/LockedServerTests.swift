@@ -47,13 +47,7 @@ struct LockedServerTests {
     _ callers: NamedCallers = NamedCallers(), _ rules: AccessRules = AccessRules(),
     _ body: (EmbeddedServer) async throws -> R
   ) async throws -> R {
-    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
-      $0.callers = .locked(callers, rules)
-    }
-    let result: Result<R, any Error>
-    do { result = .success(try await body(server)) } catch { result = .failure(error) }
-    await server.shutdown()
-    return try result.get()
+    try await ServerFixture.withServerAlone({ $0.callers = .locked(callers, rules) }, body)
   }
 
   @Test("lets nobody but the owner do anything, in any call", arguments: [nil, "user"])

@@ -184,18 +184,12 @@ struct CallProtocolTests {
   private func withClient(
     _ limits: ServerLimits = ServerLimits(), _ body: (RawHTTP2Client) async throws -> Void
   ) async throws {
-    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger) {
+    try await ServerFixture.withServerAlone {
       $0.limits = limits
-    }
-    let result: Result<Void, any Error>
-    do {
+    } _: { server in
       try await ServerFixture.withClient(of: server) { try await $0.set("rooms/eros", ["n": 1.value]) }
-      result = .success(try await RawHTTP2Client.withConnection(to: server) { try await body($0) })
-    } catch {
-      result = .failure(error)
+      try await RawHTTP2Client.withConnection(to: server) { try await body($0) }
     }
-    await server.shutdown()
-    try result.get()
   }
 }
 

@@ -121,6 +121,60 @@ struct RuleListenerTests {
     #expect(sent.names.contains(key("posts/a")), "\(sent.names)")
   }
 
+  /// Counts the decisions on documents.
+  private final class CountingGuard: AccessGuard {
+    private let rules: AccessRules
+    private let gets = Mutex(0)
+
+    init(_ rules: AccessRules) { self.rules = rules }
+
+    var count: Int { gets.withLock { $0 } }
+    var release: Int { rules.release }
+
+    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
+      if case .get = access { gets.withLock { $0 += 1 } }
+      return try rules.check(access, by: caller, in: database)
+    }
+
+    func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError) {
+      try rules.checkOpening(database, by: caller)
+    }
+
+    func checkListing(by caller: Caller) throws(StatusError) { try rules.checkListing(by: caller) }
+
+    func tellsCallersApart(in database: DatabaseID) -> Bool { rules.tellsCallersApart(in: database) }
+  }
+
+  @Test(
+    "a document that leaves many targets of a stream is decided on once, at once and while nobody listens",
+    arguments: [false, true])
+  func decisions(isResumed: Bool) async throws {
+    let access = CountingGuard(
+      AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock))
+    func stream() -> Listener { Listener(fixture.storage, of: .named("mallory"), accessGuard: access) }
+    func add(_ listener: inout Listener, _ token: [UInt8] = []) async throws -> [String] {
+      var events: [String] = []
+      for id in 1...20 {
+        events += try await listener.add(try publicPosts(limit: 100 + id), id: TargetID(id), token: token)
+      }
+      return events
+    }
+    try await fixture.set("posts/a", ["isPublic": .boolean(true)])
+    var listener = stream()
+    #expect(try await add(&listener).count { $0.hasPrefix("posts/a in") } == 20)
+    let feed = fixture.storage.storage.feed
+    let token = fixture.storage.storage.epochs.token(at: feed.latestVersion).bytes
+    try await fixture.set("posts/a", ["isPublic": .boolean(false)])
+    let before = access.count
+    if isResumed {
+      listener = stream()
+      _ = try await add(&listener, token)
+    } else {
+      _ = try await listener.catchUp()
+    }
+    #expect(access.count == before + 1)
+  }
+
   @Test("of a document that leaves a result the contents are sent if the caller may get them")
   func leavingVisible() async throws {
     try await fixture.set("posts/a", ["isPublic": .boolean(true), "owner": .string("alice"), "text": .string("open")])

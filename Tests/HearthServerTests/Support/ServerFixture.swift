@@ -35,7 +35,7 @@ struct ServerFixture: Sendable {
   ) async throws -> R {
     var limits = limits
     limits.connection = connectionLimits
-    let server = try await EmbeddedServer.start(storage: storage, logger: quietLogger) {
+    return try await withServerAlone(storage: storage) {
       $0.clock = clock
       $0.intervals.tokenRefresh = tokenRefreshInterval
       $0.indexFile = indexFile
@@ -43,15 +43,21 @@ struct ServerFixture: Sendable {
       $0.limits = limits
       $0.databaseLimits = databaseLimits
       $0.metrics = metrics
+    } _: { server in
+      try await withClient(of: server, body)
     }
-    do {
-      let result = try await withClient(of: server, body)
-      await server.shutdown()
-      return result
-    } catch {
-      await server.shutdown()
-      throw error
-    }
+  }
+
+  /// Runs `body` against a server of its own, to which nobody is connected.
+  static func withServerAlone<R: Sendable>(
+    storage: StorageLocation = .memory, _ configure: (inout EmbeddedServer.Configuration) -> Void,
+    _ body: (EmbeddedServer) async throws -> R
+  ) async throws -> R {
+    let server = try await EmbeddedServer.start(storage: storage, logger: quietLogger, configure: configure)
+    let result: Result<R, any Error>
+    do { result = .success(try await body(server)) } catch { result = .failure(error) }
+    await server.shutdown()
+    return try result.get()
   }
 
   /// Runs `body` with one more client.

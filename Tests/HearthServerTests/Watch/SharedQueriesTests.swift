@@ -189,13 +189,35 @@ struct SharedQueriesTests {
     #expect(taken.dropped.isEmpty && Set(taken.changes.map(\.query)) == Set(ids))
   }
 
-  @Test("conditions on large documents cost more of a round than those on small ones")
+  @Test("documents are searched for the values of 32 fields, and queries by further ones are candidates for all")
+  func searchedFields() {
+    var index = QueryIndex()
+    for number in 0..<40 {
+      index.insert(number, .query(Query(path: path("c")).with(filter: .field(field("f\(number)"), .equal, 1.value))))
+    }
+    let other = [Self.transition("c/d", from: nil, to: ["n": 1.value])]
+    #expect(index.candidates(for: other).keys.sorted() == Array(32..<40))
+    for number in 0..<40 {
+      index.remove(number, .query(Query(path: path("c")).with(filter: .field(field("f\(number)"), .equal, 1.value))))
+    }
+    #expect(index.candidates(for: other).isEmpty)
+  }
+
+  @Test(
+    "a condition on a large document costs more of a round than one on a small document, before or after the change")
   func weights() {
-    let small = Self.transition("c/d", from: nil, to: ["n": 1.value])
-    let large = Self.transition(
-      "c/d", from: ["t": .string(String(repeating: "x", count: 100 << 10))], to: ["n": 1.value])
-    #expect(MatchingEffort.weight(small) == 1)
-    #expect(MatchingEffort.weight(large) > 100)
+    let large: MapValue = ["n": 5.value, "t": .string(String(repeating: "x", count: 100 << 10))]
+    let small: MapValue = ["n": 5.value]
+    for (before, after, isMatched) in [(small, small, true), (large, small, false), (nil, large, false)] {
+      var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20, maximumEffort: 50)
+      let subscriber = queries.subscribe {}
+      _ = queries.join(Self.above(1), by: subscriber)
+      queries.match(
+        CommittedChange(
+          version: SnapshotVersion(microseconds: 1),
+          transitions: [Self.transition("c/d", from: before, to: after)]))
+      #expect(queries.take(after: .none, by: subscriber).dropped.isEmpty == isMatched)
+    }
   }
 
   @Test("what all streams have taken is forgotten, and nothing that one of them has not")
