@@ -272,6 +272,18 @@ struct ServerMetricsTests {
     }
   }
 
+  @Test("a connection that brings nothing is counted when it is closed")
+  func silentConnection() async throws {
+    try await ServerFixture.withServerAlone {
+      ($0.limits.webIdleTime, $0.metrics) = (.milliseconds(20), metrics)
+    } _: { server in
+      try await RawHTTP1Client.withConnection(to: server) { client in
+        try await waitUntil { client.isClosed }
+      }
+      #expect(exceeded(.webIdle) == 1)
+    }
+  }
+
   // MARK: - Without a backend
 
   @Test("without a metrics backend there is nothing that could count")
