@@ -256,7 +256,7 @@ struct Machine {
         }
       }
     }
-    return RulePath(segments: segments)
+    return try RulePath(template: segments)
   }
 
   // MARK: - Bounds

@@ -31,7 +31,7 @@ enum Operators {
     case (.partialMap(let map), _): throw .undecided(map.name)
     case (_, .constraint(let constraint)): return try constraint.has(member: value)
     case (_, .list(let list)):
-      return list.items.contains { RuleValue.areSame($0, value, numbersByValue: false) }
+      return list.items.contains { RuleValue.isMember(value, like: $0) }
     case (_, .set(let set)): return set.contains(value)
     case (.string(let key), .map(let map)): return map[key] != nil
     case (.string(let key), .partialMap(let map)): return try map.has(key)
@@ -163,7 +163,7 @@ enum Operators {
       guard place >= 0, place < list.items.count else { throw .outOfBounds(place, count: list.items.count) }
       return list.items[Int(place)]
     case (.map, .string(let name)), (.partialMap, .string(let name)): return try member(name, of: base)
-    case (.path(let path), .int(let place)): return try path.segment(at: place)
+    case (.path(let path), .int(let place)): return try path.name(at: place)
     case (.path(let path), .string(let name)): return try path.value(of: name)
     case (.string, .int(let place)): return try slice(base, from: index, to: .int(place.addingOrMax(1)))
     case (.null, _): throw .noValue("a value with an index")
@@ -171,7 +171,7 @@ enum Operators {
     }
   }
 
-  /// A part of a list, or of a string by its UTF-16. As in production, the lower bound and the one before the upper bound have to exist.
+  /// A part of a list, of a path, or of a string by its UTF-16. As in production, the lower bound and the one before the upper bound have to exist.
   static func slice(_ base: RuleValue, from: RuleValue, to: RuleValue) throws(RuleFailure) -> RuleValue {
     switch base {
     case .list(let list):
@@ -179,6 +179,8 @@ enum Operators {
     case .string(let text):
       let units = Array(text.utf16)
       return .string(String(decoding: units[try range(from, to, count: units.count, base)], as: UTF16.self))
+    case .path(let path):
+      return .path(try path.slice { count throws(RuleFailure) in try range(from, to, count: count, base) })
     default: throw .unsupported("[:]", types: [base.typeName, from.typeName, to.typeName])
     }
   }
@@ -193,6 +195,8 @@ enum Operators {
       default: throw .unsupported("[:]", types: [base.typeName, from.typeName, to.typeName])
       }
     }
+    // Without bounds, it is the whole value, also if that is empty.
+    if case (.null, .null) = (from, to) { return 0..<count }
     let start = try bound(from, 0)
     let end = try bound(to, Int64(count))
     guard start <= end else { throw .badRange(from: start, to: end) }

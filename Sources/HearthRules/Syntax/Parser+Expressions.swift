@@ -166,6 +166,9 @@ extension Parser {
         guard lexer.peek() == UInt8(ascii: "{") else { throw unexpected("the segment of a path") }
         try advance()
         let variable = try readPathVariable()
+        if open.pathParts[firstPart...].contains(where: { $0.variable == variable.name.text }) {
+          throw SyntaxError("variable \(variable.name.text.quotedBriefly) is declared twice", variable.name.range)
+        }
         open.pathParts.append(variable.part)
         end = variable.end
       }

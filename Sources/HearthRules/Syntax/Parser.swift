@@ -153,7 +153,6 @@ struct Parser {
     }
     try advance()
     try expect(.openBrace)
-    let firstNode = tree.nodes.count
     var bindings: [SyntaxTree.Binding] = []
     while word == "let" {
       let start = token.range
@@ -172,9 +171,7 @@ struct Parser {
     tree.blocks[block].functions.append(tree.functions.count)
     tree.blocks[block].count += 1
     tree.functions.append(
-      SyntaxTree.Function(
-        name: name, block: block, parameters: parameters, bindings: bindings, result: result,
-        nodes: firstNode..<tree.nodes.count))
+      SyntaxTree.Function(name: name, block: block, parameters: parameters, bindings: bindings, result: result))
   }
 
   private mutating func readPermission() throws(SyntaxError) {
@@ -185,7 +182,6 @@ struct Parser {
       try advance()
       methods.append(try readName("a method"))
     }
-    let firstNode = tree.nodes.count
     var condition: SyntaxTree.NodeID?
     if token.is(.colon) {
       try advance()
@@ -203,8 +199,7 @@ struct Parser {
     tree.blocks[block].count += 1
     tree.permissions.append(
       SyntaxTree.Permission(
-        methods: methods, block: block, condition: condition, nodes: firstNode..<tree.nodes.count,
-        range: start.through(end)))
+        methods: methods, block: block, condition: condition, range: start.through(end)))
   }
 
   // MARK: - Tokens

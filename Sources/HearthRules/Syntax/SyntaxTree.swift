@@ -39,6 +39,14 @@ struct SyntaxTree {
     case expression(NodeID)
     case variable(String)
     case recursive(String)
+
+    /// The name of the variable; nil for text and expressions.
+    var variable: String? {
+      switch self {
+      case .text, .expression: nil
+      case .variable(let name), .recursive(let name): name
+      }
+    }
   }
 
   /// A name with its place.
@@ -79,8 +87,6 @@ struct SyntaxTree {
     let parameters: [Name]
     let bindings: [Binding]
     let result: NodeID
-    /// The nodes of its expressions.
-    let nodes: Range<Int>
   }
 
   /// An `allow`.
@@ -89,7 +95,6 @@ struct SyntaxTree {
     let block: Int
     /// Nil if it holds always.
     let condition: NodeID?
-    let nodes: Range<Int>
     let range: SourceRange
   }
 

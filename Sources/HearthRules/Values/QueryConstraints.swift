@@ -88,7 +88,7 @@ package struct FieldConstraint: Sendable {
 
   /// Returns true if the field is a list that has the value.
   func has(member value: RuleValue) throws(RuleFailure) -> Bool {
-    if let members, members.contains(where: { RuleValue.areSame($0, value, numbersByValue: false) }) { return true }
+    if let members, members.contains(where: { RuleValue.isMember(value, like: $0) }) { return true }
     throw undecided
   }
 

@@ -1,6 +1,6 @@
 /// A path, such as `/databases/(default)/documents/users/alice`. A path with variables is a template, whose variables `bind` fills.
 package struct RulePath: Sendable {
-  enum Segment: Sendable, Hashable {
+  enum Segment: Sendable {
     case text(String)
     case variable(String, value: String?)
     /// A variable for any number of segments.
@@ -9,9 +9,16 @@ package struct RulePath: Sendable {
 
   let segments: [Segment]
 
-  init(segments: [Segment]) { self.segments = segments }
+  /// - Precondition: No two variables have the same name.
+  private init(segments: [Segment]) { self.segments = segments }
 
   package init(_ names: [String]) { segments = names.map { .text($0) } }
+
+  /// Fails if two variables have the same name, as in production.
+  init(template: [Segment]) throws(RuleFailure) {
+    if let name = template.repeatedVariable { throw .invalid("path: variable \(name) stands in it twice") }
+    segments = template
+  }
 
   /// Reads `/a/b` or `a/b`, where a segment may be `{name}` or `{name=**}`.
   init(parsing text: String) throws(RuleFailure) {
@@ -25,40 +32,62 @@ package struct RulePath: Sendable {
       }
       segments.append(segment)
     }
-    self.segments = segments
+    try self.init(template: segments)
   }
 
   /// The names of the path. A variable without a value is the empty name.
-  package var names: [String] {
-    segments.flatMap { segment in
-      switch segment {
-      case .text(let text): [text]
-      case .variable(_, let value): [value ?? ""]
-      case .recursive(_, let value): value ?? [""]
-      }
-    }
-  }
+  package var names: [String] { segments.flatMap { $0.names ?? [""] } }
 
   package var text: String { "/" + names.joined(separator: "/") }
   var weight: Int { names.reduce(1) { $0 + $1.utf8.count } }
 
-  func segment(at index: Int64) throws(RuleFailure) -> RuleValue {
-    guard index >= 0, index < segments.count else { throw .outOfBounds(index, count: segments.count) }
-    switch segments[Int(index)] {
-    case .text(let text): return .string(text)
-    case .variable(let name, let value):
-      guard let value else { throw .invalid("path: variable \(name) has no value") }
-      return .string(value)
-    case .recursive(let name, let value):
-      guard let value else { throw .invalid("path: variable \(name) has no value") }
-      return .path(RulePath(value))
+  /// The operator `==`: the same names. A path with a variable that has no value equals none, not even itself.
+  func hasSameNames(as other: RulePath) -> Bool {
+    unboundVariable == nil && other.unboundVariable == nil && names.hasSameBytes(as: other.names)
+  }
+
+  /// The equality of paths within lists and maps: the same variables with the same values, and the same text around them.
+  func isSameTemplate(as other: RulePath) -> Bool {
+    segments.count == other.segments.count && zip(segments, other.segments).allSatisfy { $0.isSame(as: $1) }
+  }
+
+  private static func noValue(of variable: String) -> RuleFailure {
+    .invalid("path: variable \(variable) has no value")
+  }
+
+  private var unboundVariable: String? { segments.lazy.compactMap(\.unboundVariable).first }
+
+  /// The segments, where each name stands for itself that a recursive variable has for its value.
+  /// - Throws: If a variable of the path, wherever it stands, has no value.
+  private func boundSegments() throws(RuleFailure) -> [Segment] {
+    if let name = unboundVariable { throw Self.noValue(of: name) }
+    guard segments.contains(where: { $0.variable != nil }) else { return segments }
+    return segments.flatMap { segment in
+      guard case .recursive(_, let names?) = segment else { return [segment] }
+      return names.map { .text($0) }
     }
   }
 
+  fileprivate func boundNames() throws(RuleFailure) -> [String] { try boundSegments().flatMap { $0.names ?? [] } }
+
+  func name(at index: Int64) throws(RuleFailure) -> RuleValue {
+    let segments = try boundSegments()
+    guard index >= 0, index < segments.count else { throw .outOfBounds(index, count: segments.count) }
+    return .string(segments[Int(index)].names?.first ?? "")
+  }
+
+  /// A part of the path. Variables in it keep their names; of a recursive one, only the value remains.
+  func slice(_ range: (Int) throws(RuleFailure) -> Range<Int>) throws(RuleFailure) -> RulePath {
+    let segments = try boundSegments()
+    return RulePath(segments: Array(segments[try range(segments.count)]))
+  }
+
   func value(of name: String) throws(RuleFailure) -> RuleValue {
-    for (index, segment) in segments.enumerated() {
+    for segment in segments {
       switch segment {
-      case .variable(name, _), .recursive(name, _): return try self.segment(at: Int64(index))
+      case .variable(name, let value?): return .string(value)
+      case .recursive(name, let value?): return .path(RulePath(value))
+      case .variable(name, nil), .recursive(name, nil): throw Self.noValue(of: name)
       default: continue
       }
     }
@@ -70,21 +99,78 @@ package struct RulePath: Sendable {
     var unused = Set(values.fields.keys)
     var bound: [Segment] = []
     for segment in segments {
-      switch segment {
-      case .text: bound.append(segment)
-      case .variable(let name, _):
-        guard let value = values[name] else { continue }
-        unused.remove(ExactText(name))
-        bound.append(.variable(name, value: try value.converted()))
-      case .recursive(let name, _):
-        guard let value = values[name] else { continue }
-        unused.remove(ExactText(name))
-        guard case .path(let path) = value else { throw .wrongType(value.typeName, expected: "path") }
-        bound.append(.recursive(name, value: path.names))
+      guard let name = segment.variable else {
+        bound.append(segment)
+        continue
       }
+      guard let value = values[name] else { continue }
+      unused.remove(ExactText(name))
+      bound.append(try segment.binding(value))
     }
     if let name = unused.min()?.text { throw .invalid("path: it has no variable \(name.quotedBriefly)") }
     return RulePath(segments: bound)
+  }
+}
+
+extension RulePath.Segment {
+  /// The name of the variable; nil for text.
+  var variable: String? {
+    switch self {
+    case .text: nil
+    case .variable(let name, _), .recursive(let name, _): name
+    }
+  }
+
+  /// Names in the path; nil for a variable without a value.
+  fileprivate var names: [String]? {
+    switch self {
+    case .text(let text): [text]
+    case .variable(_, let value): value.map { [$0] }
+    case .recursive(_, let value): value
+    }
+  }
+
+  fileprivate var unboundVariable: String? {
+    switch self {
+    case .variable(let name, nil), .recursive(let name, nil): name
+    default: nil
+    }
+  }
+
+  fileprivate func isSame(as other: Self) -> Bool {
+    switch (self, other) {
+    case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
+    case (.variable(let left, let value), .variable(let right, let other)):
+      left == right && (value.map { [$0] } ?? []).hasSameBytes(as: other.map { [$0] } ?? [])
+        && (value == nil) == (other == nil)
+    case (.recursive(let left, let value), .recursive(let right, let other)):
+      left == right && (value ?? []).hasSameBytes(as: other ?? []) && (value == nil) == (other == nil)
+    default: false
+    }
+  }
+
+  /// The variable with a value.
+  fileprivate func binding(_ value: RuleValue) throws(RuleFailure) -> Self {
+    switch self {
+    case .text: return self
+    case .variable(let name, nil):
+      let text = try value.converted()
+      guard !text.isEmpty else { throw .invalid("path: an empty value for variable \(name)") }
+      return .variable(name, value: text)
+    case .recursive(let name, nil):
+      guard case .path(let path) = value else { throw .wrongType(value.typeName, expected: "path") }
+      return .recursive(name, value: try path.boundNames())
+    case .variable(let name, _), .recursive(let name, _):
+      throw .invalid("path: variable \(name) has a value already")
+    }
+  }
+}
+
+extension Sequence<RulePath.Segment> {
+  /// A name that two variables have.
+  var repeatedVariable: String? {
+    var seen: Set<String> = []
+    return lazy.compactMap(\.variable).first { !seen.insert($0).inserted }
   }
 }
 

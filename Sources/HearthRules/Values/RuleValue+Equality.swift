@@ -3,14 +3,23 @@ extension RuleValue {
   static func areEqual(_ left: RuleValue, _ right: RuleValue) -> Bool {
     switch (left, right) {
     case (.int, .float), (.float, .int), (.float, .float): left.double == right.double
-    default: areSame(left, right, numbersByValue: false)
+    default: isMember(left, like: right)
     }
+  }
+
+  /// The comparison of `in` and of the methods of lists: 1 and 1.0 differ, and 0.0 and -0.0.
+  static func isMember(_ left: RuleValue, like right: RuleValue) -> Bool {
+    guard case (.path(let left), .path(let right)) = (left, right) else {
+      return areSame(left, right, numbersByValue: false)
+    }
+    return left.hasSameNames(as: right)
   }
 
   /// The equality of values within lists and maps.
   ///
-  /// - Parameter numbersByValue: False for what `==`, `in` and the methods of lists compare, where 1 and 1.0 differ, and 0.0 and -0.0.
-  ///   True for members of sets and for differences of maps.
+  /// - Parameter numbersByValue: False for what stands in the values that `==`, `in` and the methods of lists compare. Numbers of different
+  ///   types differ there, and paths with different variables. True for members of sets and for differences of maps, where numbers are
+  ///   compared by their value, and paths by their names.
   static func areSame(_ left: RuleValue, _ right: RuleValue, numbersByValue: Bool) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -25,7 +34,8 @@ extension RuleValue {
     case (.duration(let left), .duration(let right)): left == right
     case (.latlng(let left), .latlng(let right)): left == right
     case (.vector(let left), .vector(let right)): left == right
-    case (.path(let left), .path(let right)): left.names.hasSameBytes(as: right.names)
+    case (.path(let left), .path(let right)):
+      numbersByValue ? left.names.hasSameBytes(as: right.names) : left.isSameTemplate(as: right)
     case (.list(let left), .list(let right)):
       left.items.count == right.items.count
         && zip(left.items, right.items).allSatisfy { areSame($0, $1, numbersByValue: numbersByValue) }
@@ -91,6 +101,6 @@ struct StrictKey: Hashable, Sendable {
 
   init(_ value: RuleValue) { self.value = value }
 
-  static func == (left: Self, right: Self) -> Bool { RuleValue.areSame(left.value, right.value, numbersByValue: false) }
+  static func == (left: Self, right: Self) -> Bool { RuleValue.isMember(left.value, like: right.value) }
   func hash(into hasher: inout Hasher) { LooseKey(value).hash(into: &hasher) }
 }

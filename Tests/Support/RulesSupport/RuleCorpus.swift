@@ -28,7 +28,8 @@ package struct RuleCase: Sendable, CustomStringConvertible {
 
 /// Expressions and files of the rules language. Each line begins with the verdict. `RuleDifferentialTests` asks the emulator for it again.
 package enum RuleCorpus {
-  package static let expressions = [operators, paths, collections, times, requests, values].flatMap(cases)
+  package static let expressions = [operators, paths, pathTemplates, collections, times, requests, values].flatMap(
+    cases)
   package static let declarations = cases(bodies)
   package static let wholeFiles = cases(files)
 

@@ -153,8 +153,8 @@ package struct RuleExpressionGenerator<Choices: ChoiceSource> {
         "\(expression(.string, depth: next)).replace(\(pattern()), \(choices.element(["''", "'-'", "'xx'", "'$0'"])))"
     case 6: return "\(expression(.list, depth: next)).join(\(expression(.string, depth: 0)))"
     case 7: return "\(expression(.bytes, depth: next)).\(choices.element(["toBase64", "toHexString"]))()"
-    case 8: return "\(expression(.string, depth: next))[\(choices.element(["0", "1", "0:1", "1:2", ":2", "1:"]))]"
-    default: return "\(expression(.path, depth: next))[\(choices.element(["0", "1", "2"]))]"
+    case 8: return "\(expression(.string, depth: next))[\(choices.element(["0", "1", "0:1", "1:2", ":2", "1:", ":"]))]"
+    default: return "\(expression(.path, depth: next))[\(choices.element(["0", "1", "2", "'k'", "'a'"]))]"
     }
   }
 
@@ -168,7 +168,7 @@ package struct RuleExpressionGenerator<Choices: ChoiceSource> {
   }
 
   private mutating func item(_ depth: Int) -> String {
-    expression(choices.element([.int, .int, .float, .string, .string, .bool, .null, .list, .map]), depth: depth)
+    expression(choices.element([.int, .int, .float, .string, .string, .bool, .null, .list, .map, .path]), depth: depth)
   }
 
   private mutating func list(_ depth: Int) -> String {
@@ -183,7 +183,8 @@ package struct RuleExpressionGenerator<Choices: ChoiceSource> {
     case 3:
       return
         "\(expression(.list, depth: next)).\(choices.element(["concat", "removeAll"]))(\(expression(.list, depth: next)))"
-    case 4: return "\(expression(.list, depth: next))[\(choices.element(["0:1", "1:2", ":1", "1:", "0:3"]))]"
+    case 4:
+      return "\(expression(.list, depth: next))[\(choices.element(["0:1", "1:2", ":1", "1:", "0:3", ":", "null:1"]))]"
     case 5: return "\(expression(.map, depth: next)).keys()"
     case 6: return "\(expression(.string, depth: next)).split(\(choices.element(["','", "' '", "'[b-z]'", "'a'"])))"
     default: return "\(expression(.map, depth: next)).get('l', [])"
@@ -222,10 +223,18 @@ package struct RuleExpressionGenerator<Choices: ChoiceSource> {
       return choices.element(["/a/b", "/a", "/databases/(default)/documents/d/one", "request.path", "path('a/b')"])
     }
     let next = depth - 1
-    switch choices.below(4) {
+    switch choices.below(7) {
     case 0: return "/a/$(\(expression(choices.element([.string, .int, .path]), depth: next)))"
     case 1: return "path(\(expression(.string, depth: next)))"
-    case 2: return "(/a/{k}/c).bind(\(expression(.map, depth: next)))"
+    case 2:
+      let template = choices.element([
+        "(/a/{k}/c)", "path('/a/{k}')", "path('{k}/{l}')", "(/x/{k=**}/y)",
+        "(/{a}/$(\(expression(.path, depth: next))))",
+      ])
+      return "\(template).bind(\(expression(.map, depth: next)))"
+    case 3: return choices.element(["(/a/{k}/c)", "path('{k}/{l}')", "(/x/{k=**}/y)", "path('/a/{k}/{k}')"])
+    case 4, 5:
+      return "\(expression(.path, depth: next))[\(choices.element(["0:1", "1:2", ":1", "1:", ":", "0:3", "2:"]))]"
     default: return "/x/$(\(expression(.string, depth: next)))/y"
     }
   }
