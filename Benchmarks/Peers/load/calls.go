@@ -21,6 +21,9 @@ func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *
 	defer client.Close()
 	processor := processorSeconds()
 	started := time.Now()
+	// Each run makes other choices. Otherwise it would set the documents to what an earlier run has left there, and most sets would change
+	// nothing.
+	seed := started.UnixNano()
 	begin := started.Add(toDuration(*seconds / 10))
 	end := begin.Add(toDuration(*seconds))
 	var mutex sync.Mutex
@@ -29,7 +32,7 @@ func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *
 	errs := make(chan error, *clients)
 	for number := 0; number < *clients; number++ {
 		go func(number int) {
-			random := rand.New(rand.NewSource(int64(number)))
+			random := rand.New(rand.NewSource(seed + int64(number)))
 			var mine, mineEarly times
 			var finished time.Time
 			for {
