@@ -288,7 +288,12 @@ extension Session {
         continue
       }
       let key = mutation.key
-      if mayGet[key] == nil { mayGet[key] = await mayGetBeforeAndAfter(outcome.version, key) }
+      if mayGet[key] == nil {
+        // A commit that changes nothing has one state.
+        mayGet[key] =
+          isUnchanged && mutations.count == 1
+          ? await self.mayGet(key, at: outcome.version) : await mayGetBeforeAndAfter(outcome.version, key)
+      }
       guard mayGet[key] != true else { continue }
       if isUnchanged { outcome.results[index].version = outcome.version }
       for (place, transform) in mutation.transforms.enumerated() {
