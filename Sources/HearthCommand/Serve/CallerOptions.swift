@@ -99,6 +99,10 @@ struct CallerOptions: ParsableArguments {
       """)
   var maxFailedAuthenticationsPerMinute: Int?
 
+  var secretFiles: [SecretFile] {
+    (serviceAccount + [adminTokenFile, tokenSecretFile].compactMap { $0 }).map { SecretFile(path: $0) }
+  }
+
   /// True if callers are told apart.
   var tellsCallersApart: Bool {
     adminTokenFile != nil || !serviceAccount.isEmpty || firebaseProject != nil || tokenIssuer != nil

@@ -92,6 +92,8 @@ struct ServeCommand: AsyncParsableCommand {
     var serverLimits = limits.limits
     connectionLimits.apply(to: &serverLimits)
     serverLimits.failedAuthenticationsPerMinute = callers.maxFailedAuthenticationsPerMinute
+    let secrets = callers.secretFiles + [certificate.files?.key].compactMap { $0 }.map { SecretFile(path: $0) }
+    for secret in secrets { secret.warnIfOpenToAll(logger) }
     let callers = try await callers.callers(logger)
     let server = try await EmbeddedServer.start(
       host: place.host, port: place.port, storage: place.storage, logger: logger

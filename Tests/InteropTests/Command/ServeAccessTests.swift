@@ -51,9 +51,13 @@ final class ServeAccessTests {
   @Test("with a certificate and a secret, the administrator may do everything and others nothing")
   func administrator() async throws {
     let secret = try file("tokens", Self.secret)
+    let key = try file("key.pem", TestAuthority.serverKey)
+    for (path, permissions) in [(secret, 0o644), (key, 0o640)] {
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+    }
     let (lines, port, server) = try await serve([
       "--admin-token-file", secret, "--tls-certificate", try file("certificate.pem", TestAuthority.server),
-      "--tls-key", try file("key.pem", TestAuthority.serverKey),
+      "--tls-key", key,
     ])
     let text = lines.joined(separator: "\n")
     #expect(text.contains("administrators only") && text.contains("https://127.0.0.1:\(port)"), "\(text)")
@@ -71,6 +75,10 @@ final class ServeAccessTests {
     #expect(wrong.status != 0 && wrong.text.contains("UNAUTHENTICATED"), "\(wrong.text)")
     server.interrupt()
     #expect(await server.waitForExit() == 0)
+    let warnings = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter {
+      $0.contains("use chmod o-rw")
+    }
+    #expect(warnings.count == 1 && warnings[0].contains("\(folder)/tokens"), "\(warnings)")
   }
 
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
