@@ -30,7 +30,9 @@ struct LimitOptions: ParsableArguments {
       "Bytes held for clients that have not read them before the calls that wait longest fail with RESOURCE_EXHAUSTED.")
   var maxUnreadBytes = defaults.unreadBytes
 
-  @Option(help: "Bytes of unfinished requests before the largest of them fail with RESOURCE_EXHAUSTED.")
+  @Option(
+    help:
+      "Bytes of unfinished requests before the largest of those clients that have most fail with RESOURCE_EXHAUSTED.")
   var maxReceivedBytes = defaults.receivedBytes
 
   @Option(help: "Bytes of requests in progress before further ones fail with RESOURCE_EXHAUSTED.")

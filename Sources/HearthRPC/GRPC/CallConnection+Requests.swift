@@ -58,7 +58,7 @@ extension CallConnection {
     // Requested before the bytes are read: bytes that are taken in between are noted again.
     _ = stream.call.keepWindow()
     let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
-    for call in server.load.note(received: held, of: stream.call) {
+    for call in server.load.received.note(held, of: stream.call) {
       call.stop(.tooManyReceived(server.limits.receivedBytes))
     }
   }
@@ -75,7 +75,7 @@ extension CallConnection {
     guard stream.request != nil || stream.call.transcoder != nil else {
       return fail(stream, CallStatus(.unimplemented, "The call has no request message; its method takes one."))
     }
-    _ = server.load.note(received: 0, of: stream.call)
+    _ = server.load.received.note(0, of: stream.call)
     begin(stream)
   }
 

@@ -26,7 +26,7 @@ extension CallConnection {
     if output.end != nil, stream.requests.unfinishedBytes > 0 || stream.request != nil {
       stream.requests.removeAll()
       stream.request = nil
-      _ = server.load.note(received: 0, of: stream.call)
+      _ = server.load.received.note(0, of: stream.call)
     }
     if let transcoder = stream.call.transcoder { return takeOutput(output, of: stream, transcoder) }
     if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }

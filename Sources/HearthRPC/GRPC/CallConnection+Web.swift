@@ -118,7 +118,7 @@ extension CallStatus {
   static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted,
-      "A request of \(count) bytes has no room among those in progress. All together may have \(limit) bytes, those of a connection "
+      "A request of \(count) bytes has no room among those in progress. All together may have \(limit) bytes, those of one client "
         + "as many as are still free (hearth serve --max-request-bytes-in-progress).",
       exceeding: .requestBytesInProgress)
   }
@@ -134,7 +134,9 @@ extension CallStatus {
 
   static func tooManyReceived(_ limit: Int) -> CallStatus {
     CallStatus(
-      .resourceExhausted, "The server holds \(limit) bytes of unfinished requests, the most that are allowed.",
+      .resourceExhausted,
+      "The server holds \(limit) bytes of unfinished requests, the most that are allowed (hearth serve --max-received-bytes), and this client "
+        + "holds more of them than others.",
       exceeding: .receivedBytes)
   }
 }

@@ -46,7 +46,7 @@ final class CallConnection: ChannelInboundHandler {
   init(server: CallServer, connectionGuard: ConnectionGuard, channel: any Channel) {
     let eventLoop = channel.eventLoop
     self.server = server
-    share = ConnectionShare(of: ClientNetwork(channel.remoteAddress))
+    share = server.load.share(of: ClientNetwork(channel.remoteAddress))
     self.connectionGuard = connectionGuard
     outbox = CallOutbox(eventLoop: eventLoop)
     executor = EventLoopTaskExecutor(eventLoop)
@@ -257,7 +257,7 @@ extension CallConnection {
     stream.call.abandon()
     share.remove(stream.call)
     stream.requests.removeAll()
-    _ = server.load.note(received: 0, of: stream.call)
+    _ = server.load.received.note(0, of: stream.call)
     if !stream.hasBegun { server.load.callEnded(in: share) }
   }
 
@@ -265,7 +265,7 @@ extension CallConnection {
   func fail(_ stream: OpenStream, _ status: CallStatus) {
     stream.requests.removeAll()
     stream.request = nil
-    _ = server.load.note(received: 0, of: stream.call)
+    _ = server.load.received.note(0, of: stream.call)
     stream.call.stop(status)
     takeOutput(of: stream)
   }

@@ -4,15 +4,13 @@ internal import Synchronization
 final class ConnectionShare: Sendable {
   /// The client at the other end; nil if its address is not known.
   let client: ClientNetwork?
-  /// Bytes of the requests in progress, kept by ``RequestBudget``.
-  let requestBytes = Atomic(0)
-  /// Calls that hold bytes for the client, kept by ``UnreadBudget``.
-  let holdingCalls = Atomic(0)
+  let origin: CallOrigin
   /// The calls that may have something for the client.
   let calls = Mutex<[ObjectIdentifier: ServerCall]>([:])
 
-  init(of client: ClientNetwork? = nil) {
+  init(of client: ClientNetwork? = nil, origin: CallOrigin = CallOrigin()) {
     self.client = client
+    self.origin = origin
   }
 
   func add(_ call: ServerCall) {

@@ -2,8 +2,7 @@ internal import Synchronization
 
 /// The bytes of the requests in progress on all connections of a server, from the moment when a request is complete until its answer.
 ///
-/// A connection may hold as many bytes as it leaves free. So one connection at its limit leaves half of the budget to others, and two leave
-/// a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+/// An origin of calls may hold as many bytes as it leaves free. So one at its limit leaves half of the budget to others, and two leave a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 ///
 /// Requests may wait for locks of transactions. So a request that ends a transaction must not fail because of the requests that wait for
 /// it. A rollback is a small request, and small requests are never refused; a commit of a transaction has a reserve.
@@ -31,18 +30,18 @@ package final class RequestBudget: Sendable {
   ///   - total: All bytes of the request, these among them.
   ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
   /// - Returns: False if the request must be refused; its bytes then do not count.
-  func take(_ count: Int, of total: Int, in share: ConnectionShare, endsTransaction: () -> Bool) -> Bool {
+  func take(_ count: Int, of total: Int, for origin: CallOrigin, endsTransaction: () -> Bool) -> Bool {
     let all = held.add(count, ordering: .relaxed).newValue
-    let own = share.requestBytes.add(count, ordering: .relaxed).newValue
+    let own = origin.requestBytes.add(count, ordering: .relaxed).newValue
     let isOnlyOne = own == total && all <= limit || all == total
     if total <= Self.smallBytes || isOnlyOne || own <= limit - all { return true }
     if all <= limit + reserve, endsTransaction() { return true }
-    giveBack(count, in: share)
+    giveBack(count, of: origin)
     return false
   }
 
-  func giveBack(_ count: Int, in share: ConnectionShare) {
+  func giveBack(_ count: Int, of origin: CallOrigin) {
     held.subtract(count, ordering: .relaxed)
-    share.requestBytes.subtract(count, ordering: .relaxed)
+    origin.requestBytes.subtract(count, ordering: .relaxed)
   }
 }

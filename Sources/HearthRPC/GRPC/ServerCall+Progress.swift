@@ -29,17 +29,17 @@ extension ServerCall {
   /// The request in progress has been answered, or has failed.
   func requestEnded() {
     let count = requestBytesInProgress.exchange(0, ordering: .relaxed)
-    if count > 0 { load.requests.giveBack(count, in: share) }
+    if count > 0 { load.requests.giveBack(count, of: origin) }
   }
 
   private func countRequest(_ total: Int, endsTransaction: () -> Bool) throws(CallStatus) {
     let change = total - requestBytesInProgress.load(ordering: .relaxed)
     if change > 0 {
-      guard load.requests.take(change, of: total, in: share, endsTransaction: endsTransaction) else {
+      guard load.requests.take(change, of: total, for: origin, endsTransaction: endsTransaction) else {
         throw .tooManyInProgress(total, load.limits.requestBytesInProgress)
       }
     } else if change < 0 {
-      load.requests.giveBack(-change, in: share)
+      load.requests.giveBack(-change, of: origin)
     }
     requestBytesInProgress.store(total, ordering: .relaxed)
   }

@@ -254,7 +254,7 @@ extension ServerCall {
   }
 
   /// The number of bytes that may wait before what produces them has to wait.
-  var queuedBytesAllowed: Int { load.unread.queuedBytesAllowed(in: share) }
+  var queuedBytesAllowed: Int { load.unread.queuedBytesAllowed(for: origin) }
 
   /// Notes the size of what was read to make the next responses, in place of what was noted before.
   func hold(results bytes: Int) {
@@ -267,7 +267,7 @@ extension ServerCall {
   private func hold(_ state: inout State, queued: Int, results: Int) {
     let before = state.queuedBytes + state.resultBytes
     (state.queuedBytes, state.resultBytes) = (queued, results)
-    load.unread.changed(by: queued + results - before, from: before, in: share)
+    load.unread.changed(by: queued + results - before, from: before, for: origin)
   }
 
   /// The time since which bytes wait; nil if none do.

@@ -50,12 +50,14 @@ package struct ServerLimits: Sendable, Hashable {
   package var webBodyTime = Duration.seconds(30)
 
   /// Bytes of requests that were received and not handled yet: messages that are not complete, and those that wait in a stream. While
-  /// there are more, the streams with the most end with RESOURCE_EXHAUSTED.
+  /// there are more, the largest requests of those clients that have most end with RESOURCE_EXHAUSTED. Without ``hasAddressesOfClients``, each
+  /// connection counts as a client.
   package var receivedBytes = 128 << 20
 
-  /// Bytes of requests that are being carried out, with what is made of their entries. A connection may hold as many as it leaves free. A
-  /// request without room ends with RESOURCE_EXHAUSTED, unless it has at most 4 KiB or is the only one; commits of transactions have a
-  /// quarter more, at least ``requestBytes``. The memory that they take is up to three times as much.
+  /// Bytes of requests that are being carried out, with what is made of their entries. A client may hold as many as it leaves free, without
+  /// ``hasAddressesOfClients`` each connection. A request without room ends with RESOURCE_EXHAUSTED, unless it has at most 4 KiB or
+  /// is the only one; commits of transactions have a quarter more, at least ``requestBytes``. The memory that they take is up to three times as
+  /// much.
   package var requestBytesInProgress = 128 << 20
 
   package init() {}

@@ -19,12 +19,12 @@ package final class ServerLoad: Sendable {
   let limits: ServerLimits
   /// Nil if the program has no metrics backend.
   let metrics: (any CallMetrics)?
+  package let received: ReceivedBudget
   package let requests: RequestBudget
   package let unread: UnreadBudget
+  private let origins: CallOrigins
   private let calls: Mutex<Calls>
   private let connections: Mutex<Connections>
-  private let received = Atomic(0)
-  private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
   private let refused = Atomic(0)
   private let ended = Atomic(0)
 
@@ -33,8 +33,10 @@ package final class ServerLoad: Sendable {
     self.metrics = metrics
     calls = Mutex(Calls(inProgress: SharedLimit(limits.calls)))
     connections = Mutex(Connections(ofClients: SharedLimit(limits.connections)))
+    received = ReceivedBudget(limits: limits)
     requests = RequestBudget(limits: limits)
     unread = UnreadBudget(limits: limits)
+    origins = CallOrigins(hasAddressesOfClients: limits.hasAddressesOfClients)
   }
 
   // MARK: - Connections
@@ -80,6 +82,11 @@ package final class ServerLoad: Sendable {
     }
   }
 
+  /// The share of a connection that is served from now on.
+  func share(of client: ClientNetwork?) -> ConnectionShare {
+    ConnectionShare(of: client, origin: origins.origin(of: client))
+  }
+
   func refusalEnded() { connections.withLock { $0.refusals -= 1 } }
 
   // MARK: - Calls
@@ -92,22 +99,18 @@ package final class ServerLoad: Sendable {
   /// - Returns: Nil if the client of the connection may have one more call now, which then counts; otherwise the reason against it.
   func callBegan(in share: ConnectionShare) -> CallStatus? {
     let (isAllowed, count) = calls.withLock { calls in
-      (calls.inProgress.take(for: origin(of: share)), calls.inProgress.count)
+      (calls.inProgress.take(for: share.origin), calls.inProgress.count)
     }
     guard !isAllowed else { return nil }
     metrics?.exceeded(.calls)
     return .tooManyCalls(count, limits.calls)
   }
 
-  func origin(of share: ConnectionShare) -> CallOrigin {
-    CallOrigin(share, hasAddressesOfClients: limits.hasAddressesOfClients)
-  }
-
   /// - Parameter share: That with which the call began.
   func callEnded(in share: ConnectionShare) {
     ended.add(1, ordering: .relaxed)
     let waiting = calls.withLock { calls in
-      calls.inProgress.giveBack(of: origin(of: share))
+      calls.inProgress.giveBack(of: share.origin)
       guard calls.inProgress.count == 0 else { return [CheckedContinuation<Void, Never>]() }
       defer { calls.whenIdle = [] }
       return calls.whenIdle
@@ -134,34 +137,5 @@ package final class ServerLoad: Sendable {
   /// Something that produces bytes of a stream has to wait.
   func writerWaits() {
     metrics?.exceeded(unread.isShared ? .queuedBytes : .queuedBytesPerStream)
-  }
-
-  // MARK: - Bytes from clients
-
-  package var receivedBytes: Int { received.load(ordering: .relaxed) }
-
-  /// Notes the bytes of a call that were received and not handled.
-  ///
-  /// - Returns: The calls to end, those with the most bytes first, because all together exceed the limit. They do not count any more.
-  func note(received count: Int, of call: ServerCall) -> [ServerCall] {
-    holders.withLock { holders in
-      let id = ObjectIdentifier(call)
-      let change = count - (holders[id]?.bytes ?? 0)
-      guard change != 0 else { return [] }
-      holders[id] = count == 0 ? nil : (call, count)
-      var total = received.add(change, ordering: .relaxed).newValue
-      guard change > 0, total > limits.receivedBytes else { return [] }
-      // An eighth more than need be: otherwise the search would be repeated with each frame.
-      let wanted = limits.receivedBytes - limits.receivedBytes / 8
-      var ended: [ServerCall] = []
-      for (id, holder) in holders.sorted(by: { $0.value.bytes > $1.value.bytes }) {
-        guard total > wanted else { break }
-        holders[id] = nil
-        total -= holder.bytes
-        received.subtract(holder.bytes, ordering: .relaxed)
-        ended.append(holder.call)
-      }
-      return ended
-    }
   }
 }

@@ -7,11 +7,11 @@ internal import Synchronization
 /// | all calls hold | consequence |
 /// |---|---|
 /// | at most ``ServerLimits/queuedBytes`` | a stream may have ``ServerLimits/queuedBytesPerStream`` waiting |
-/// | more | a stream may have its share waiting: the limit is divided among the connections, and then among the calls of each |
+/// | more | a stream may have its share waiting: the limit is divided among the clients, and then among the calls of each |
 /// | more than ``ServerLimits/unreadBytes`` | calls whose bytes have waited for ``patience`` or longer end, the longest first |
 /// | more than twice as much | calls whose bytes have waited less end, too |
 ///
-/// Only connections and calls that hold something count for shares. One message is always accepted.
+/// Only clients and calls that hold something count for shares. Where clients are not known, each connection is one. One message is always accepted.
 package final class UnreadBudget: Sendable {
   /// Calls of clients that read, however slowly, hold bytes for less than this.
   static let patience = TimeAmount.seconds(5)
@@ -25,7 +25,7 @@ package final class UnreadBudget: Sendable {
 
   private let limits: ServerLimits
   private let held = Atomic(0)
-  private let holdingConnections = Atomic(0)
+  private let holdingOrigins = Atomic(0)
   private let connections = Mutex<[ObjectIdentifier: ConnectionShare]>([:])
   private let search = Mutex(Search())
 
@@ -50,22 +50,22 @@ package final class UnreadBudget: Sendable {
   /// A call holds more or less than before.
   ///
   /// - Parameter before: The bytes that it has held.
-  func changed(by change: Int, from before: Int, in share: ConnectionShare) {
+  func changed(by change: Int, from before: Int, for origin: CallOrigin) {
     guard change != 0 else { return }
     held.add(change, ordering: .relaxed)
     if before == 0 {
-      if share.holdingCalls.add(1, ordering: .relaxed).oldValue == 0 { holdingConnections.add(1, ordering: .relaxed) }
-    } else if before + change == 0, share.holdingCalls.subtract(1, ordering: .relaxed).newValue == 0 {
-      holdingConnections.subtract(1, ordering: .relaxed)
+      if origin.holdingCalls.add(1, ordering: .relaxed).oldValue == 0 { holdingOrigins.add(1, ordering: .relaxed) }
+    } else if before + change == 0, origin.holdingCalls.subtract(1, ordering: .relaxed).newValue == 0 {
+      holdingOrigins.subtract(1, ordering: .relaxed)
     }
   }
 
   /// The number of bytes that a stream may have waiting before what produces them has to wait.
-  func queuedBytesAllowed(in share: ConnectionShare) -> Int {
+  func queuedBytesAllowed(for origin: CallOrigin) -> Int {
     guard isShared else { return limits.queuedBytesPerStream }
-    let connections = max(holdingConnections.load(ordering: .relaxed), 1)
-    let calls = max(share.holdingCalls.load(ordering: .relaxed), 1)
-    return min(limits.queuedBytesPerStream, limits.queuedBytes / connections / calls)
+    let origins = max(holdingOrigins.load(ordering: .relaxed), 1)
+    let calls = max(origin.holdingCalls.load(ordering: .relaxed), 1)
+    return min(limits.queuedBytesPerStream, limits.queuedBytes / origins / calls)
   }
 
   /// The calls of all open connections.

@@ -52,7 +52,7 @@ final class HTTP1Connection: ChannelInboundHandler {
   init(server: CallServer, web: any WebService, channel: any Channel) {
     self.server = server
     self.web = web
-    share = ConnectionShare(of: ClientNetwork(channel.remoteAddress))
+    share = server.load.share(of: ClientNetwork(channel.remoteAddress))
     outbox = CallOutbox(eventLoop: channel.eventLoop)
   }
 
@@ -106,7 +106,7 @@ final class HTTP1Connection: ChannelInboundHandler {
   private func end(_ exchange: Exchange) {
     exchange.call.abandon()
     share.remove(exchange.call)
-    _ = server.load.note(received: 0, of: exchange.call)
+    _ = server.load.received.note(0, of: exchange.call)
     if !exchange.hasBegun { server.load.callEnded(in: share) }
   }
 
@@ -193,7 +193,7 @@ extension HTTP1Connection {
       exchange?.keepsAlive = false
       return call.stop(.tooLarge(server.limits.requestBytes))
     }
-    for call in server.load.note(received: count, of: call) {
+    for call in server.load.received.note(count, of: call) {
       call.stop(.tooManyReceived(server.limits.receivedBytes))
     }
   }
@@ -203,7 +203,7 @@ extension HTTP1Connection {
     defer { isSkipping = false }
     guard let ended = exchange else { return }
     exchange?.hasRequestEnd = true
-    _ = server.load.note(received: 0, of: ended.call)
+    _ = server.load.received.note(0, of: ended.call)
     guard !isSkipping, ended.call.cause == nil else { return }
     exchange?.hasBegun = true
     exchange?.body = ByteBuffer()

@@ -16,7 +16,7 @@ struct ServerSampler: Sendable {
     var use: [ServerLimit: Int] = [
       .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.unread.bytes,
       .unreadBytes: calls.load.unread.bytes,
-      .receivedBytes: calls.load.receivedBytes, .requestBytesInProgress: calls.load.requests.bytes,
+      .receivedBytes: calls.load.received.bytes, .requestBytesInProgress: calls.load.requests.bytes,
       .sortBytes: databases.sortBytes, .targetBytes: targets.usedBytes, .databases: databases.count,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
     ]

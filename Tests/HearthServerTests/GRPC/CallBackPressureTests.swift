@@ -123,14 +123,14 @@ struct CallBackPressureTests {
           let more = Frame(kind: 0, streamID: id, payload: ByteBuffer(repeating: 0, count: 10_000))
           try await client.send([Frame.headers(id), Frame(kind: 0, streamID: id, payload: head)])
           for _ in 0..<10 { try await client.send([more]) }
-          #expect(fixture.server.load.receivedBytes <= limits.receivedBytes + 300_000)
+          #expect(fixture.server.load.received.bytes <= limits.receivedBytes + 300_000)
         }
         try await client.wait(for: "refusals") { $0.statuses.count > 10 }
         #expect(client.received.statuses.values.allSatisfy { $0 == "8" })
         #expect(client.received.statuses.keys.allSatisfy { $0 > 20 })
-        #expect(fixture.server.load.receivedBytes <= limits.receivedBytes)
+        #expect(fixture.server.load.received.bytes <= limits.receivedBytes)
       }
-      try await waitUntil { fixture.server.load.receivedBytes == 0 && fixture.server.load.callCount == 0 }
+      try await waitUntil { fixture.server.load.received.bytes == 0 && fixture.server.load.callCount == 0 }
     }
   }
 

@@ -42,7 +42,7 @@ struct HostileClientTests {
         let frame = Frame(kind: 0, streamID: 1, payload: several)
         try await client.send([Frame.headers(1, method: "Listen"), frame, frame, frame, Frame.ping])
         try await client.wait(for: "an answer") { $0.pingAnswers == 1 }
-        try await waitUntil { fixture.server.load.receivedBytes == 0 }
+        try await waitUntil { fixture.server.load.received.bytes == 0 }
         #expect(client.received.statuses[1] == nil, "the stream goes on")
       }
     }

@@ -214,23 +214,23 @@ struct RequestsInProgressTests {
     }
   }
 
-  @Test("a connection may hold what it leaves free; the only request is taken whatever its size")
+  @Test("an origin of calls may hold what it leaves free; the only request is taken whatever its size")
   func budget() {
     var limits = ServerLimits()
     (limits.requestBytesInProgress, limits.requestBytes) = (1_000_000, 300_000)
     let budget = RequestBudget(limits: limits)
-    let connections = (0..<3).map { _ in ConnectionShare() }
-    func take(_ count: Int, _ share: ConnectionShare, ends: Bool = false) -> Bool {
-      budget.take(count, of: count, in: share) { ends }
+    let origins = (0..<3).map { _ in CallOrigin() }
+    func take(_ count: Int, _ origin: CallOrigin, ends: Bool = false) -> Bool {
+      budget.take(count, of: count, for: origin) { ends }
     }
-    #expect(take(2_000_000, connections[0]))
-    budget.giveBack(2_000_000, in: connections[0])
-    #expect((0..<10).count { _ in take(100_000, connections[0]) } == 5)
-    #expect((0..<10).count { _ in take(50_000, connections[1]) } == 5)
-    #expect(take(200_000, connections[2]))
-    #expect(!take(100_000, connections[0]))
-    #expect((0..<10).count { _ in take(100_000, connections[0], ends: true) } == 3)
-    #expect(take(RequestBudget.smallBytes, connections[0]))
+    #expect(take(2_000_000, origins[0]))
+    budget.giveBack(2_000_000, of: origins[0])
+    #expect((0..<10).count { _ in take(100_000, origins[0]) } == 5)
+    #expect((0..<10).count { _ in take(50_000, origins[1]) } == 5)
+    #expect(take(200_000, origins[2]))
+    #expect(!take(100_000, origins[0]))
+    #expect((0..<10).count { _ in take(100_000, origins[0], ends: true) } == 3)
+    #expect(take(RequestBudget.smallBytes, origins[0]))
     #expect(budget.bytes == 1_250_000 + RequestBudget.smallBytes)
   }
 }

@@ -41,21 +41,21 @@ struct UnreadBudgetTests {
     let load = ServerLoad(limits: Self.limits(perStream: 100_000, queued: 1_000_000, unread: 100_000_000))
     let (slow, honest) = (ConnectionShare(), ConnectionShare())
     let calls = (0..<20).map { _ in Self.call(load, slow) }
-    #expect(load.unread.queuedBytesAllowed(in: slow) == 100_000)
+    #expect(load.unread.queuedBytesAllowed(for: slow.origin) == 100_000)
     let sends = calls.map { call in Task { try? await Self.send(60_000, call) } }
     try await waitUntil { load.unread.bytes == 20 * 60_000 }
-    #expect(load.unread.queuedBytesAllowed(in: slow) == 50_000)
-    #expect(load.unread.queuedBytesAllowed(in: honest) == 100_000)
+    #expect(load.unread.queuedBytesAllowed(for: slow.origin) == 50_000)
+    #expect(load.unread.queuedBytesAllowed(for: honest.origin) == 100_000)
     let call = Self.call(load, honest)
     try await Self.send(10_000, call)
-    #expect(load.unread.queuedBytesAllowed(in: slow) == 25_000)
-    #expect(load.unread.queuedBytesAllowed(in: honest) == 100_000)
+    #expect(load.unread.queuedBytesAllowed(for: slow.origin) == 25_000)
+    #expect(load.unread.queuedBytesAllowed(for: honest.origin) == 100_000)
     call.accepted(10_000)
-    #expect(load.unread.queuedBytesAllowed(in: slow) == 50_000)
+    #expect(load.unread.queuedBytesAllowed(for: slow.origin) == 50_000)
     for call in calls { call.abandon() }
     for send in sends { await send.value }
     #expect(load.unread.bytes == 0)
-    #expect(load.unread.queuedBytesAllowed(in: slow) == 100_000)
+    #expect(load.unread.queuedBytesAllowed(for: slow.origin) == 100_000)
   }
 
   @Test("calls whose bytes have waited longest end first; reading a little does not help, reading all that waited does")

@@ -127,7 +127,7 @@ struct HTTP1ConnectionTests {
       #expect(answer.status == 400)
       #expect(answer.body.contains("Request payload size exceeds the limit: 100000 bytes."))
       try await waitUntil { client.isClosed }
-      try await waitUntil { fixture.server.load.callCount == 0 && fixture.server.load.receivedBytes == 0 }
+      try await waitUntil { fixture.server.load.callCount == 0 && fixture.server.load.received.bytes == 0 }
     }
   }
 
@@ -163,7 +163,7 @@ struct HTTP1ConnectionTests {
         Client.text("POST", Self.documents + ":commit", headers: ["Content-Length": "100"]) + "{")
       #expect(try await client.answer().status == 504)
       try await waitUntil { client.isClosed }
-      try await waitUntil { fixture.server.load.callCount == 0 && fixture.server.load.receivedBytes == 0 }
+      try await waitUntil { fixture.server.load.callCount == 0 && fixture.server.load.received.bytes == 0 }
     }
   }
 
