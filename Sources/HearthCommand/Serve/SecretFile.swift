@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthRPC
 internal import Logging
 
 /// A file whose content must stay a secret.
