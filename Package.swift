@@ -217,7 +217,7 @@ let package = Package(
       swiftSettings: settings),
 
     .target(
-      name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport",
+      name: "TestSupport", dependencies: ["HearthModel", logging], path: "Tests/Support/TestSupport",
       swiftSettings: coreSettings),
     .target(
       name: "EngineHarness", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],

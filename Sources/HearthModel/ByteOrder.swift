@@ -34,7 +34,7 @@ package enum ByteOrder {
     a.withUnsafeBytes { x in b.withUnsafeBytes { y in compare(x, y) } }
   }
 
-  static func areEqual(_ a: String, _ b: String) -> Bool {
+  package static func areEqual(_ a: String, _ b: String) -> Bool {
     a.utf8.count == b.utf8.count && compare(a, b) == .same
   }
 

@@ -33,6 +33,7 @@ extension RuleSet {
       evaluation.run(query.target)
       let decision = evaluation.decision
       result.documents = decision.documents
+      result.usesTime = result.usesTime || decision.usesTime
       result.refusals = Array((result.refusals + decision.refusals).prefix(RuleDecision.largestRefusalCount))
       result.expressionCount += decision.expressionCount
       if let trace = decision.trace { result.trace = RuleTrace(rules: (result.trace?.rules ?? []) + trace.rules) }

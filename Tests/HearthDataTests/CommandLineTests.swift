@@ -159,6 +159,14 @@ struct CommandLineTests {
       #expect(throws: DataError.self, "\(wrong)") { try choice { $0.host = wrong } }
     }
     #expect(throws: DataError.self) { try choice { ($0.token, $0.credentialsFile) = ("a", "b") } }
+    // A secret does not travel unencrypted, but within this machine. Tokens for development are none.
+    for host in ["example.com", "10.9.9.1:8080", "127.example.com"] {
+      let error = #expect(throws: DataError.self) { try choice { ($0.host, $0.token) = (host, "secret") } }
+      #expect(error.map { "\($0)" }?.contains("Add --tls") == true)
+      #expect(throws: DataError.self) { try choice(["HEARTH_TOKEN": "a.b.c"]) { $0.host = host } }
+      for token in ["owner", "a.b."] { _ = try choice { ($0.host, $0.token) = (host, token) } }
+    }
+    for host in ["127.0.0.1:1", "localhost", "[::1]:1"] { _ = try choice { ($0.host, $0.token) = (host, "secret") } }
   }
 
   @Test("changes in place of values become transforms and removals, by the paths of their fields")

@@ -56,7 +56,7 @@ struct DemoTests {
 
   @Test(
     "an address that is not HOST:PORT is refused with its text",
-    arguments: ["localhost", "localhost:", ":80", "a:70000"])
+    arguments: ["localhost", "localhost:", ":80", "a:70000", "http://127.0.0.1:8080"])
   func badBackendAddress(_ address: String) async throws {
     let output = try await Programs.runInBackground(Programs.product("hearth"), ["demo", "--backend", address])
     #expect(output.status == 64)

@@ -45,7 +45,7 @@ struct ClientCredentials: Sendable {
 
   /// Emulators take tokens without TLS, as they do from the official SDKs. Outside this machine the network can read them.
   private static func warnOfPlaintext(_ what: String, _ endpoint: Endpoint) {
-    guard !endpoint.usesTLS, !endpoint.isLoopback else { return }
+    guard !endpoint.usesTLS, !SystemConnectivity.isLoopback(endpoint.host) else { return }
     HearthLog.warning(
       "\(what) are sent to \(endpoint.host):\(endpoint.port) without encryption, because TLS is off for this host.")
   }
@@ -123,11 +123,5 @@ extension Endpoint {
   fileprivate var isGoogle: Bool {
     let host = host.lowercased()
     return host == FirestoreSettings.defaultHost || host.hasSuffix(".googleapis.com")
-  }
-
-  /// True if requests stay on this machine.
-  fileprivate var isLoopback: Bool {
-    let host = host.lowercased()
-    return host == "localhost" || host.hasPrefix("127.") || host == "::1"
   }
 }

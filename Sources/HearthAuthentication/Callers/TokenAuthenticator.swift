@@ -68,7 +68,7 @@ package final class TokenAuthenticator: CallAuthenticator {
       _ = usedSecrets.withLock { $0.insert(secret) }
       return CallIdentity(Caller.owner)
     }
-    let user = try await verified(token, among: issuers, "token")
+    let user = try await verified(token, among: issuers, Self.bearerName)
     guard let appCheck, user.needsApp else { return identity(user) }
     return identity(user, try await verified(Self.appToken(in: metadata), among: [appCheck], "App Check token"))
   }
@@ -135,6 +135,8 @@ package final class TokenAuthenticator: CallAuthenticator {
     return entry
   }
 
+  private static let bearerName = "token"
+
   /// - Parameter name: The kind of the token in errors.
   private func verified(
     _ text: String, among issuers: [TokenIssuer], _ name: String
@@ -151,6 +153,9 @@ package final class TokenAuthenticator: CallAuthenticator {
       return entry
     } catch {
       switch error.kind {
+      case .refused where administrators != nil && name == Self.bearerName && !text.contains("."):
+        throw Self.refusal(
+          "The \(name) is not accepted: it is none of the administrators' secrets, and not a JSON Web Token.")
       case .refused: throw Self.refusal("The \(name) is not accepted: \(error.description).")
       case .keysUnavailable: throw CallStatus(.unavailable, "The \(name) cannot be verified: \(error.description).")
       }
@@ -162,7 +167,7 @@ package final class TokenAuthenticator: CallAuthenticator {
     of token: Token, among issuers: [TokenIssuer]
   ) async throws(TokenError) -> (index: Int, release: Int) {
     guard case .string(let name)? = token.claims["iss"] else { throw TokenError("it names no issuer (iss)") }
-    let ofName = issuers.indices.filter { issuers[$0].name == name }
+    let ofName = issuers.indices.filter { ByteOrder.areEqual(issuers[$0].name, name) }
     guard !ofName.isEmpty else {
       throw TokenError("its issuer \"\(name.prefix(200))\" is not one that this server knows")
     }
@@ -182,7 +187,7 @@ package final class TokenAuthenticator: CallAuthenticator {
     switch issuer.role {
     case .user:
       .user(
-        Caller.User(issuer: issuer.name, id: subject, claims: token.claims, project: issuer.project))
+        Caller.User(issuer: issuer.name, id: subject, claims: token.claims, projects: issuer.projects))
     case .administrator: .owner
     case .app: .nobody
     }

@@ -16,15 +16,17 @@ package struct TokenIssuer: Sendable {
   let audiences: Set<String>
   let keys: TokenKeys
   let role: Role
-  /// The one project whose databases its users may use; nil if they are not bound to a project.
-  let project: String?
+  /// The projects whose databases its users may use; nil for all of those that the server has for users.
+  let projects: [String]?
 
   /// - Parameters:
   ///   - name: The value of `iss`.
   ///   - audiences: A token must have one of them in `aud`.
-  ///   - project: The project whose databases alone its users may use.
-  package init(name: String, audiences: Set<String>, keys: TokenKeys, role: Role = .user, project: String? = nil) {
-    self.project = project
+  ///   - projects: The projects whose databases alone its users may use.
+  package init(
+    name: String, audiences: Set<String>, keys: TokenKeys, role: Role = .user, projects: [String]? = nil
+  ) {
+    self.projects = projects
     self.name = name
     self.audiences = audiences
     self.keys = keys
@@ -34,7 +36,7 @@ package struct TokenIssuer: Sendable {
   /// The issuer of Firebase Auth for a project (Firebase documentation, "Verify ID tokens using a third-party JWT library").
   package static func firebase(project: String, keys: TokenKeys) -> TokenIssuer {
     TokenIssuer(
-      name: "https://securetoken.google.com/\(project)", audiences: [project], keys: keys, project: project)
+      name: "https://securetoken.google.com/\(project)", audiences: [project], keys: keys, projects: [project])
   }
 
   /// The issuer of App Check for a project.
@@ -55,7 +57,7 @@ package struct TokenIssuer: Sendable {
   ///
   /// - Returns: The subject, and the time at which the token expires, in seconds since 1970.
   func check(_ claims: MapValue, at now: Double) throws(TokenError) -> (subject: String, expiry: Double) {
-    guard Self.audiences(in: claims).contains(where: audiences.contains) else {
+    guard Self.audiences(in: claims).contains(where: isOwn) else {
       throw TokenError(
         "its audience (aud) is not \(audiences.sorted().map { "\"\($0)\"" }.joined(separator: " or "))")
     }
@@ -72,6 +74,8 @@ package struct TokenIssuer: Sendable {
     }
     return (subject, expiry + Self.leeway)
   }
+
+  private func isOwn(_ audience: String) -> Bool { audiences.contains { ByteOrder.areEqual($0, audience) } }
 
   private static func audiences(in claims: MapValue) -> [String] {
     switch claims["aud"] {

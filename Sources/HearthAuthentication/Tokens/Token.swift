@@ -23,7 +23,7 @@ struct Token {
     let bytes = Array(text.utf8)
     let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3 else {
-      throw TokenError("it is not a JSON Web Token: there are \(parts.count) parts between full stops instead of 3")
+      throw TokenError("it is not a JSON Web Token, which has three parts between full stops")
     }
     let header = try Self.object(parts[0], "header")
     guard case .string(let name)? = header["alg"] else { throw TokenError("its header names no algorithm (alg)") }

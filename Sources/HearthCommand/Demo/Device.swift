@@ -16,7 +16,7 @@ struct BackendAddress: Sendable, CustomStringConvertible {
   /// Reads `HOST:PORT`; nil when it is not of that form.
   init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-      (1...65_535).contains(port), colon != text.startIndex
+      (1...65_535).contains(port), colon != text.startIndex, !text.contains(where: { "/@?# ".contains($0) })
     else { return nil }
     self.init(host: String(text[..<colon]), port: port)
   }

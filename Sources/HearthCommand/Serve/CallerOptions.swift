@@ -18,8 +18,8 @@ struct CallerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      A project whose databases users and callers without a token may use; that of --firebase-project always is one. Can be \
-      repeated.
+      A project whose databases users and callers without a token may use; that of --firebase-project always is one, but not for \
+      users of --token-issuer. Can be repeated.
       """, valueName: "project"))
   var project: [String] = []
 
@@ -110,10 +110,14 @@ struct CallerOptions: ParsableArguments {
 
   /// The databases for callers other than administrators.
   private var databases: UsersDatabases {
-    var databases = UsersDatabases(projects: Set(project + [firebaseProject].compactMap { $0 }))
-    if !database.isEmpty { databases.databases = Set(database) }
-    return databases
+    UsersDatabases(projects: usersProjects, databases: database.isEmpty ? ["(default)"] : database)
   }
+
+  private var usersProjects: [String] { project + [firebaseProject].compactMap { $0 } }
+
+  /// The projects for users of `--token-issuer`; nil for all. Rules know users by their subject alone, and two issuers may have the same one:
+  /// so the project of Firebase's users is theirs, unless `--project` names it, too.
+  private var issuersProjects: [String]? { firebaseProject == nil ? nil : project }
 
   func validate() throws {
     if let failures = maxFailedAuthenticationsPerMinute, !(0...Int(Int32.max)).contains(failures) {
@@ -121,7 +125,7 @@ struct CallerOptions: ParsableArguments {
         "--max-failed-authentications-per-minute is \(failures): choose a number between 1 and \(Int32.max), or 0 for none."
       )
     }
-    if tellsCallersApart, rules != nil, databases.projects.isEmpty {
+    if tellsCallersApart, rules != nil, usersProjects.isEmpty {
       throw ValidationError("--rules needs --project: the projects whose databases users may use.")
     }
     if !tellsCallersApart, !(project + database).isEmpty {
@@ -156,6 +160,11 @@ struct CallerOptions: ParsableArguments {
       throw ValidationError(
         "--token-issuer needs --token-audience: without it, tokens for any other service would be accepted.")
     }
+    if firebaseProject != nil, rules != nil, project.isEmpty {
+      throw ValidationError(
+        "--token-issuer together with --firebase-project needs --project: the projects whose databases its users may use."
+      )
+    }
     guard (tokenKeys == nil) != (tokenSecretFile == nil) else {
       throw ValidationError("--token-issuer needs its keys: either --token-keys or --token-secret-file.")
     }
@@ -186,7 +195,8 @@ struct CallerOptions: ParsableArguments {
         } else {
           try await keys(tokenKeys ?? "", logger)
         }
-      issuers.append(TokenIssuer(name: tokenIssuer, audiences: Set(tokenAudience), keys: keys))
+      issuers.append(
+        TokenIssuer(name: tokenIssuer, audiences: Set(tokenAudience), keys: keys, projects: issuersProjects))
     }
     var appCheck: TokenIssuer?
     if let appCheckProject {

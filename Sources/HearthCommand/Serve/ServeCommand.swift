@@ -82,8 +82,16 @@ struct ServeCommand: AsyncParsableCommand {
       configuration: ServiceGroupConfiguration(
         services: [
           .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup)
-        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        ], gracefulShutdownSignals: Self.endingSignals, logger: logger))
     try await group.run()
+  }
+
+  /// The signals that end the server. A daemon gets SIGHUP when its files have changed, which the server notices by itself; on a terminal it means
+  /// that nobody is there any more.
+  private static var endingSignals: [UnixSignal] {
+    guard isatty(STDIN_FILENO) == 0 else { return [.sigterm, .sigint, .sighup] }
+    signal(SIGHUP, SIG_IGN)
+    return [.sigterm, .sigint]
   }
 
   private func start(

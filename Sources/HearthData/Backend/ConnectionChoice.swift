@@ -54,6 +54,11 @@ package struct ConnectionChoice: Sendable {
       projectID: options.project ?? variable("GOOGLE_CLOUD_PROJECT") ?? account?.projectID ?? "demo",
       database: options.database ?? "(default)")
     if let token = options.token ?? (account == nil ? variable("HEARTH_TOKEN") : nil) {
+      guard usesTLS || SystemConnectivity.isLoopback(host) || Self.isUnsigned(token) else {
+        throw .argument(
+          "--token (or HEARTH_TOKEN): without TLS everybody between this machine and \(host) could read the token. Add --tls."
+        )
+      }
       credentials = FixedCredentials(token: AccessToken(token))
     } else if let account, usesTLS {
       credentials = account
@@ -62,6 +67,9 @@ package struct ConnectionChoice: Sendable {
       credentials = usesTLS ? NoCredentials() as any CredentialsProvider : OwnerCredentials()
     }
   }
+
+  /// True for what only servers for development accept: the owner's token, and JSON Web Tokens without a signature (RFC 7519, section 6).
+  private static func isUnsigned(_ token: String) -> Bool { token == "owner" || token.hasSuffix(".") }
 
   /// The path of a file with certificates, if it can be used.
   private static func authority(_ path: String, usesTLS: Bool) throws(DataError) -> String {

@@ -24,6 +24,7 @@ package final class CallServer: Sendable {
   private let authenticator: any CallAuthenticator
   /// Nil if calls may fail to authenticate as often as they like.
   private let authenticationLimit: AuthenticationLimit?
+  private let authenticationLog: AuthenticationLog
   private let unserved: Unserved
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
@@ -54,6 +55,7 @@ package final class CallServer: Sendable {
     load = ServerLoad(limits: limits, metrics: metrics)
     self.authenticator = authenticator
     authenticationLimit = limits.failedAuthenticationsPerMinute.flatMap { $0 > 0 ? AuthenticationLimit($0) : nil }
+    authenticationLog = AuthenticationLog(logger)
     self.unserved = unserved
     self.interceptor = interceptor
     self.logger = logger
@@ -133,6 +135,9 @@ package final class CallServer: Sendable {
       call.identify(try await authenticator.identify(call.metadata))
     } catch {
       if error.code == .unauthenticated, let client { authenticationLimit?.failed(client) }
+      if error.code == .unauthenticated || error.code == .resourceExhausted {
+        authenticationLog.failed(error, by: client)
+      }
       throw error
     }
   }

@@ -17,6 +17,7 @@ struct Evaluation {
     decision.answer = firstAnswer(target)
     if decision.answer == .denied, !machine.unread.isEmpty { decision.answer = .needsDocuments(machine.unread) }
     decision.documents = machine.documents
+    decision.usesTime = machine.usesTime
     decision.expressionCount = machine.expressionCount
   }
 

@@ -20,6 +20,8 @@ struct Machine {
   private var frames: [Frame] = []
   private(set) var expressionCount = 0
   private(set) var workDone = 0
+  /// True if a condition has seen the time of the request.
+  private(set) var usesTime = false
   /// Documents that were looked up, in the order in which they were first needed.
   var documents: [LookedUpDocument] = []
   /// Documents of these that were not read.
@@ -58,7 +60,9 @@ struct Machine {
       case .constant(let index): stack.append(.success(program.constants[Int(index)]))
       case .local(let place): stack.append(stack[(frames.last?.base ?? 0) + Int(place)])
       case .capture(let place): stack.append(captures[Int(place)])
-      case .request: stack.append(.success(request.request))
+      case .request(let tellsTime):
+        usesTime = usesTime || tellsTime
+        stack.append(.success(request.request))
       case .resource:
         let resource = request.resource.value
         guard resource.depth <= deepest else { return .failure(.valueTooDeep(limit: deepest)) }

@@ -37,9 +37,20 @@ struct Compiler {
     for index in tree.functions.indices { compileFunction(index) }
     for permission in tree.permissions { compile(permission) }
     checkCalls()
+    markTimelessRequests()
     if program.byteCount > limits.compiledBytes {
       issues.add(
         .error, "the compiled rules have more than \(limits.compiledBytes) bytes", at: SourceRange(0, 0), in: nil)
+    }
+  }
+
+  /// Marks where `request` is used for a member other than its time.
+  private mutating func markTimelessRequests() {
+    for (index, next) in program.steps.enumerated().dropFirst() {
+      let step = program.steps[index - 1]
+      guard case .request = step.instruction, case .member(let name) = next.instruction else { continue }
+      program.steps[index - 1] = Program.Step(
+        instruction: .request(tellsTime: program.names[Int(name)] == "time"), node: step.node, cost: step.cost)
     }
   }
 
@@ -81,6 +92,7 @@ struct Compiler {
       program.declarations.append(Program.Declaration(bindings: [], result: Int32(clamping: condition)))
       return start
     }
+    guard !tree.isBehindSuffix(permission) else { return }
     let methods = permission.methods.reduce(into: Set<RuleMethod>()) { $0.formUnion(RuleMethod.named($1.text) ?? []) }
     let made = Program.Permission(
       pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, start: start,
@@ -174,7 +186,7 @@ struct Compiler {
     // The innermost match wins.
     if let place = captures.lastIndex(of: name) { return emit(.capture(Int32(clamping: place)), node) }
     switch name {
-    case "request": emit(.request, node)
+    case "request": emit(.request(tellsTime: true), node)
     case "resource": emit(.resource, node)
     default:
       if Builtin.namespaces.contains(name) {

@@ -82,7 +82,10 @@ struct DeclarationChecker {
       if let name, case .text(let text) = part { text == name } else { true }
     }
     let message: String
-    if !isBelowRoot || recursive == nil && parts.count <= root.count {
+    if tree.isBehindSuffix(permission) {
+      message =
+        "no document has this path: it continues that of a match with segments behind a recursive wildcard; write both as one path"
+    } else if !isBelowRoot || recursive == nil && parts.count <= root.count {
       message = "no document has this path; those of documents begin with /databases/{database}/documents"
     } else if recursive == nil, (parts.count - root.count) % 2 == 1 {
       message = "no document has this path, which is that of a collection; add a segment such as {document}"

@@ -16,7 +16,8 @@ struct Program: Sendable {
     case local(Int32)
     /// A variable of the matches around, from the outermost on.
     case capture(Int32)
-    case request
+    /// - Parameter tellsTime: False if another member than the time is taken of it.
+    case request(tellsTime: Bool)
     case resource
     case fail(Int32)
     case member(Int32)

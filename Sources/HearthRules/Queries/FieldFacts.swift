@@ -84,22 +84,3 @@ extension RuleValue {
     }
   }
 }
-
-extension RuleValue {
-  /// The value with integers for all floating-point numbers that are whole; nil if there are none.
-  ///
-  /// A filter does not tell the type of the number in a document: `3.0` finds 3. Rules do: 3.0 is not in `[3, 4]`.
-  var withIntegers: RuleValue? {
-    switch self {
-    case .float(let number): return Int64(exactly: number).map { .int($0) }
-    case .list(let list):
-      let items = list.items.map(\.withIntegers)
-      guard items.contains(where: { $0 != nil }) else { return nil }
-      return .list(RuleList(zip(items, list.items).map { $0 ?? $1 }))
-    case .map(let map):
-      let fields = map.fields.compactMapValues(\.withIntegers)
-      return fields.isEmpty ? nil : .map(RuleMap(map.fields.merging(fields) { $1 }))
-    default: return nil
-    }
-  }
-}

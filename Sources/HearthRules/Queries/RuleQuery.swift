@@ -54,19 +54,30 @@ package struct RuleQuery: Sendable {
 
   /// The facts of a document for each disjunct. Rules must allow all of them. Nil if there are too many.
   ///
-  /// There are facts with integers, too, if a filter names whole numbers as floating-point ones: it finds both.
+  /// A filter does not tell the type of a number that it names as a floating-point one. So there are facts for each combination of types.
   var disjuncts: [PartialMap]? {
     guard let filter else { return [FieldFacts().map] }
     return filter.disjunctions(limit: Self.largestDisjunctCount)?.flatMap { conditions in
-      var (facts, factsWithIntegers, hasIntegers) = (FieldFacts(), FieldFacts(), false)
-      for condition in conditions {
-        facts.add(condition)
-        var condition = condition
-        if let value = condition.value.withIntegers { (condition.value, hasIntegers) = (value, true) }
-        factsWithIntegers.add(condition)
+      Self.typed(conditions).map { conditions in
+        var facts = FieldFacts()
+        for condition in conditions { facts.add(condition) }
+        return facts.map
       }
-      return hasIntegers ? [facts.map, factsWithIntegers.map] : [facts.map]
     }
+  }
+
+  /// The combinations of types for which a disjunct is decided.
+  private static let largestCombinationCount = 16
+
+  /// The conditions with each combination of values that they find. Conditions with more values are left out: they leave their fields open.
+  private static func typed(_ conditions: [RuleFilter.Condition]) -> [[RuleFilter.Condition]] {
+    let alternatives = conditions.map { $0.equalValues(limit: largestCombinationCount) }
+    if let values = alternatives.combinations(limit: largestCombinationCount) {
+      return values.map { values in
+        zip(conditions, values).map { RuleFilter.Condition(path: $0.path, relation: $0.relation, value: $1) }
+      }
+    }
+    return [zip(conditions, alternatives).filter { $1?.count == 1 }.map(\.0)]
   }
 }
 
@@ -89,7 +100,13 @@ package indirect enum RuleFilter: Sendable {
   struct Condition {
     let path: [String]
     let relation: Relation
-    var value: RuleValue
+    let value: RuleValue
+
+    /// The values that the condition finds where rules compare their types; the value itself where they do not.
+    /// - Returns: Nil if there are more than the limit.
+    func equalValues(limit: Int) -> [RuleValue]? {
+      relation == .equal || relation == .arrayContains ? value.equalValues(limit: limit) : [value]
+    }
   }
 
   /// The filter as conjunctions, one or more of them hold for each document.

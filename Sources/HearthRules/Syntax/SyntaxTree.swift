@@ -114,6 +114,20 @@ struct SyntaxTree {
   }
 }
 
+extension SyntaxTree {
+  /// True for an `allow` whose path continues that of a match with segments behind a recursive wildcard.
+  ///
+  /// It allows nothing. Google's emulator does not look for the segments of the outer match where they stand, but as if the path ended there.
+  func isBehindSuffix(_ permission: Permission) -> Bool {
+    let parts = chain(from: permission.block).map { blocks[$0].pathParts }.filter { !$0.isEmpty }
+    return parts.dropLast().contains { parts in
+      parts.dropLast().contains { part in
+        if case .recursive = part { true } else { false }
+      }
+    }
+  }
+}
+
 extension SyntaxTree.Kind {
   /// The expressions that it consists of, in the order of the file.
   var parts: [SyntaxTree.NodeID] {

@@ -2,16 +2,16 @@
 ///
 /// Swift's strings are equal if they show the same characters. Two fields whose names differ only in the form of a character would become
 /// one, and rules that count the fields of a document would miss the other.
-struct ExactText: Hashable, Comparable, Sendable {
-  let text: String
+package struct ExactText: Hashable, Comparable, Sendable {
+  package let text: String
 
-  init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 
-  static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
+  package static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
 
-  static func < (left: Self, right: Self) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+  package static func < (left: Self, right: Self) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
 
-  func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
+  package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 extension String {

@@ -17,7 +17,9 @@ extension EmbeddedStorage {
   /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` must be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
   static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
-    guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }
+    guard case .file(let path) = location else { return false }
+    try LogMark(of: path).requireLog()
+    guard let log = DatabaseLog(damagedIn: path) else { return false }
     guard log.isDamage else { return true }
     let copy = path + "-log-check"
     try? FileManager.default.removeItem(atPath: copy)
@@ -74,7 +76,10 @@ extension EmbeddedStorage {
 
   /// Only for a log that was not moved into the file: otherwise the older pages would take the places of newer ones.
   private static func wayOut(_ path: String) -> String {
-    "to go on without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on \"\(path)\" with the sqlite3 program"
+    """
+    to go on without those commits, run PRAGMA wal_checkpoint(TRUNCATE) on "\(path)" with the sqlite3 program, and make an empty file \
+    "\(path)-wal" afterwards
+    """
   }
 
   private static func move(
@@ -97,7 +102,8 @@ extension EmbeddedStorage {
 
   private static func mixture(_ log: DatabaseLog, _ path: String) -> StoreError {
     let wayOut = """
-      ; to go on with what the file holds, which is all that can be read of the log, move "\(path)-wal" and "\(path)-shm" away
+      ; to go on with what the file holds, which is all that can be read of the log, move "\(path)-wal" and "\(path)-shm" away, and make an empty file \
+      "\(path)-wal"
       """
     return StoreError(
       kind: .corrupt,
@@ -121,5 +127,31 @@ extension EmbeddedStorage {
       SnapshotVersion(microseconds: try $0.int64(at: 0)).timestamp
     }
     return version ?? nil
+  }
+}
+
+extension LogMark {
+  /// Refuses a database whose log is missing. SQLite would open it without the commits that are there only, and delete the log of an empty file.
+  ///
+  /// - Throws: `StoreError` `corrupt`. The files stay as they are.
+  func requireLog() throws(StoreError) {
+    let path = database
+    if isSet, logBytes == nil {
+      throw StoreError(
+        kind: .corrupt,
+        message: """
+          The write-ahead log "\(path)-wal" is missing: the server was not stopped when the file was copied, or was killed. The newest commits \
+          are in the log only, perhaps all of them. Put it next to the file, or restore a backup of both. If another program has moved it into \
+          the file, such as sqlite3, or if it is lost: to go on with what the file holds, make an empty file "\(path)-wal".
+          """)
+    }
+    if fileBytes == 0, let logBytes, logBytes > 0 {
+      throw StoreError(
+        kind: .corrupt,
+        message: """
+          The file "\(path)" is empty, but its write-ahead log is not: the file is a copy that was not finished. Put the whole file there, or \
+          restore a backup of both.
+          """)
+    }
   }
 }

@@ -160,6 +160,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
+    try database.setLogMark()
     let state = try ServerState.load(from: database, now: clock.now())
     let ahead = state.lastVersion.microseconds - clock.now().microseconds
     if ahead > SteadyClock.toleranceMicroseconds {
@@ -226,6 +227,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     await file?.readers.close()
     file?.checkpointer.close()
     saveIndexUses()
+    database.clearLogMark()
     database.close()
   }
 
@@ -486,6 +488,7 @@ extension EmbeddedStorage {
         let state = ServerState(
           lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
+        try database.setLogMark()
         file = try Self.fileAccess(to: location, databaseID, slots: readSlots, sortBudget: sortBudget)
         tables = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,

@@ -4,17 +4,17 @@ internal import Synchronization
 
 /// The databases of a server that callers other than its owner may use.
 package struct UsersDatabases: Sendable {
-  /// The ids of projects.
-  package var projects: Set<String>
-  /// The ids of databases in each of them.
-  package var databases: Set<String>
+  private let ids: Set<DatabaseID>
 
-  package init(projects: Set<String>, databases: Set<String> = ["(default)"]) {
-    self.projects = projects
-    self.databases = databases
+  /// - Parameters:
+  ///   - projects: The ids of projects.
+  ///   - databases: The ids of databases in each of them.
+  package init(projects: [String], databases: [String] = ["(default)"]) {
+    ids = Set(
+      projects.flatMap { project in databases.map { DatabaseID(projectID: project, database: $0) } })
   }
 
-  func contains(_ id: DatabaseID) -> Bool { projects.contains(id.projectID) && databases.contains(id.database) }
+  func contains(_ id: DatabaseID) -> Bool { ids.contains(id) }
 }
 
 /// The security rules of a server: of each project its own, or those of all projects.
@@ -29,7 +29,7 @@ package final class AccessRules: AccessGuard {
 
   private struct State {
     var common: RuleSet?
-    var projects: [String: ProjectRules] = [:]
+    var projects: [ExactText: ProjectRules] = [:]
     var counters = CoverageCounters()
     var release = 0
     var observers: [@Sendable () -> Void] = []
@@ -64,8 +64,8 @@ package final class AccessRules: AccessGuard {
   /// - Parameter fileName: The name of their file, for reports.
   package func replace(_ rules: RuleSet, of project: String, fileName: String = "firestore.rules") {
     change { state in
-      state.projects[project] = ProjectRules(rules: rules, fileName: fileName)
-      state.counters.remove { $0.projectID == project }
+      state.projects[ExactText(project)] = ProjectRules(rules: rules, fileName: fileName)
+      state.counters.remove { ByteOrder.areEqual($0.projectID, project) }
     }
   }
 
@@ -86,7 +86,7 @@ package final class AccessRules: AccessGuard {
   var release: Int { state.withLock { $0.release } }
 
   private func rules(of database: DatabaseID) -> RuleSet? {
-    state.withLock { $0.projects[database.projectID]?.rules ?? $0.common }
+    state.withLock { $0.projects[ExactText(database.projectID)]?.rules ?? $0.common }
   }
 
   /// The rules of a database, and the counter of their expressions' values.
@@ -94,7 +94,7 @@ package final class AccessRules: AccessGuard {
   /// Counting makes a decision take two to four times as long. So only rules that a test has put are counted, in development.
   private func countedRules(of database: DatabaseID) -> (rules: RuleSet, counter: CoverageCounter?)? {
     state.withLock { state in
-      guard let project = state.projects[database.projectID] else { return state.common.map { ($0, nil) } }
+      guard let project = state.projects[ExactText(database.projectID)] else { return state.common.map { ($0, nil) } }
       return (project.rules, isDevelopment ? state.counters.counter(of: database, project.rules) : nil)
     }
   }
@@ -104,7 +104,7 @@ package final class AccessRules: AccessGuard {
   /// - Throws: FAILED_PRECONDITION for rules that are those of all projects, which are not counted.
   func coverage(in database: DatabaseID) throws(StatusError) -> RuleCoverageReport? {
     let (project, counter, hasCommon) = state.withLock { state in
-      (state.projects[database.projectID], state.counters.known(database), state.common != nil)
+      (state.projects[ExactText(database.projectID)], state.counters.known(database), state.common != nil)
     }
     guard let project else {
       guard hasCommon else { return nil }
@@ -122,7 +122,9 @@ package final class AccessRules: AccessGuard {
     if case .owner = caller { return }
     guard isDevelopment || rules(of: database) != nil else { throw .insufficientPermissions }
     if let databases, !databases.contains(database) { throw .insufficientPermissions }
-    if case .user(let user) = caller, let project = user.project, project != database.projectID {
+    if case .user(let user) = caller, let projects = user.projects,
+      !projects.contains(where: { ByteOrder.areEqual($0, database.projectID) })
+    {
       throw .insufficientPermissions
     }
   }

@@ -17,13 +17,13 @@ package enum Caller: Sendable {
     package let id: String
     /// The contents of the token.
     package let claims: MapValue
-    /// The one project whose databases the user may use; nil if the token is not bound to a project.
-    package let project: String?
+    /// The projects whose databases the user may use; nil for all of those that the server has for users.
+    package let projects: [String]?
     /// The variable `request.auth` of rules, made once for all calls with the token.
     let ruleValue: RuleValue
 
-    package init(issuer: String, id: String, claims: MapValue, project: String? = nil) {
-      self.project = project
+    package init(issuer: String, id: String, claims: MapValue, projects: [String]? = nil) {
+      self.projects = projects
       self.issuer = issuer
       self.id = id
       self.claims = claims

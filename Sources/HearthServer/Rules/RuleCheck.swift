@@ -28,13 +28,13 @@ struct RuleCheck: Sendable {
   /// - Parameters:
   ///   - documents: As they are stored, found or missing.
   ///   - read: Reads further ones as they are at the same version.
-  /// - Returns: The documents that rules have looked up.
+  /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   /// - Throws: PERMISSION_DENIED; what `read` throws.
   @discardableResult
-  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> Set<DocumentKey> {
+  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> RuleBasis {
     var known = KnownDocuments(database)
     try await get(documents, &known, read)
-    return known.keys
+    return known.basis
   }
 
   /// Decides whether the caller may get documents, which are read piece by piece and not kept.
@@ -44,7 +44,7 @@ struct RuleCheck: Sendable {
   func get(
     _ keys: [DocumentKey], first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document],
     _ read: Reading
-  ) async throws(StatusError) -> Set<DocumentKey> {
+  ) async throws(StatusError) -> RuleBasis {
     var known = KnownDocuments(database)
     var rest = keys[...]
     while !rest.isEmpty {
@@ -53,7 +53,7 @@ struct RuleCheck: Sendable {
       rest = rest.dropFirst(documents.count)
       try await get(documents, &known, read)
     }
-    return known.keys
+    return known.basis
   }
 
   private func get(
@@ -73,9 +73,9 @@ struct RuleCheck: Sendable {
   /// Decides whether the caller may read the result of a query, whatever is in it.
   ///
   /// - Parameter read: As for ``get(_:_:)``.
-  /// - Returns: The documents that rules have looked up.
+  /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   @discardableResult
-  func list(_ query: Query, _ read: Reading) async throws(StatusError) -> Set<DocumentKey> {
+  func list(_ query: Query, _ read: Reading) async throws(StatusError) -> RuleBasis {
     // A query that names a document is a get with conditions.
     if let key = query.documentAtPath { return try await get(read([key]), read) }
     guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
@@ -83,7 +83,7 @@ struct RuleCheck: Sendable {
     try await decide(.list, &known, read, on: nil) {
       rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)
     }
-    return known.keys
+    return known.basis
   }
 
   /// Evaluates until everything is read that rules look up.
@@ -210,6 +210,7 @@ private struct KnownDocuments {
   /// Compared by bytes, as names of documents are.
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
+  private var usesTime = false
 
   init(_ database: DatabaseID) {
     self.database = database
@@ -225,8 +226,9 @@ private struct KnownDocuments {
     if case .notRead = self[document] { false } else { true }
   }
 
-  /// The keys of everything that was looked up.
-  var keys: Set<DocumentKey> { Set(used.compactMap { DocumentKey($0.path, in: database) }) }
+  var basis: RuleBasis {
+    RuleBasis(documents: Set(used.compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
+  }
 
   /// The documents that are wanted and not known, each under the name by which it is wanted.
   func unread(among wanted: [LookedUpDocument]) -> [(name: LookedUpDocument, key: DocumentKey)] {
@@ -240,6 +242,7 @@ private struct KnownDocuments {
   /// - Returns: The number of documents that were looked up by now.
   mutating func note(_ decision: RuleDecision) -> Int {
     used.formUnion(decision.documents)
+    usesTime = usesTime || decision.usesTime
     return used.count
   }
 }

@@ -114,6 +114,13 @@ extension EmbeddedServer {
         throw ServerError(
           .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
       }
+      if permissions.contains(.withoutTLS), callers.isDevelopment, !permissions.contains(.openToEveryone) {
+        throw ServerError(
+          .address,
+          "--tls-at-proxy says that a proxy lets others reach this server, which does not tell callers apart: every caller may "
+            + "read, write and delete everything. Say who may call (--admin-token-file, --service-account), or say "
+            + "--open-to-everyone if that is what you want.")
+      }
       guard reach == .otherMachines else { return false }
       if callers.isDevelopment {
         guard permissions.contains(.openToEveryone) else {

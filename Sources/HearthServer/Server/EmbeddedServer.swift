@@ -109,7 +109,8 @@ package final class EmbeddedServer: Sendable {
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(
-      services: Self.services(service, stopping), web: web(of: service, endRequest, configuration), limits: limits,
+      services: Self.services(service, stopping), web: web(of: service, endRequest, configuration, logger),
+      limits: limits,
       metrics: metrics, authenticator: configuration.callers.authenticator,
       unserved: { UnservedCalls.reason(call: $0) },
       interceptor: configuration.interceptor, logger: logger)
@@ -165,7 +166,8 @@ package final class EmbeddedServer: Sendable {
 
   /// The services that answer requests other than calls of gRPC.
   private static func web(
-    of service: FirestoreService, _ endRequest: ShutdownSignal, _ configuration: Configuration
+    of service: FirestoreService, _ endRequest: ShutdownSignal, _ configuration: Configuration,
+    _ logger: Logger
   ) -> RESTService {
     var access = configuration.access
     access.listeningHost = configuration.host
@@ -178,7 +180,7 @@ package final class EmbeddedServer: Sendable {
       access: access, service: FirestoreService.name, methods: service.methods,
       paths: FirestorePaths(
         clear: mayClear ? service.clear : nil,
-        setRules: isDevelopment ? RulesRequest(configuration.callers.rules).method : nil,
+        setRules: isDevelopment ? RulesRequest(configuration.callers.rules, logger).method : nil,
         coverage: isDevelopment ? CoverageRequest(configuration.callers.rules) : nil,
         shutDown: mayShutDown ? shutDown : nil))
   }

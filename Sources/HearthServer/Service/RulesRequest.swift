@@ -2,14 +2,18 @@ internal import Foundation
 internal import HearthModel
 internal import HearthRPC
 internal import HearthRules
+internal import Logging
 internal import NIOCore
 
 /// The emulator's request `PUT /emulator/v1/projects/<project>:securityRules`, with which tests load rules.
 struct RulesRequest: Sendable {
   private let rules: AccessRules
+  private let logger: Logger
 
-  init(_ rules: AccessRules) {
+  /// - Parameter logger: Is told of mistakes that do not prevent rules from being used.
+  init(_ rules: AccessRules, _ logger: Logger) {
     self.rules = rules
+    self.logger = logger
   }
 
   /// The body of the request.
@@ -35,11 +39,17 @@ struct RulesRequest: Sendable {
         throw StatusError.invalid("path: \"\(name.prefix(200))\" is not projects/<project>")
       }
       guard let files = try? JSONDecoder().decode(Body.self, from: Data(body)).rules.files, files.count == 1 else {
-        throw StatusError.invalid("The body is not a JSON object with rules.files, an array of one file with content.")
+        throw StatusError.invalid(
+          "The body is not a JSON object with rules.files, an array of one file with content: "
+            + #"{"rules": {"files": [{"content": "rules_version = '2'; …"}]}}"#)
       }
       do {
         let name = files[0].name ?? "firestore.rules"
-        rules.replace(try RuleSet(files[0].content), of: String(parts[1]), fileName: String(name.prefix(200)))
+        let made = try RuleSet(files[0].content)
+        rules.replace(made, of: String(parts[1]), fileName: String(name.prefix(200)))
+        for issue in made.warnings {
+          logger.warning("in the rules", metadata: ["project": .escaped(parts[1]), "warning": .escaped("\(issue)")])
+        }
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")
       }

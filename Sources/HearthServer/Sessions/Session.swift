@@ -43,7 +43,7 @@ struct Session: Sendable {
   /// Decides by rules on documents of any number and size.
   private func get(
     _ keys: [DocumentKey], by rules: RuleCheck, at version: SnapshotVersion?
-  ) async throws(StatusError) -> Set<DocumentKey> {
+  ) async throws(StatusError) -> RuleBasis {
     let first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document] = {
       [storage] keys throws(StatusError) in try await storage.firstDocuments(of: keys, at: version).documents
     }
@@ -248,7 +248,7 @@ extension Session {
     guard rules != nil else { return outcome }
     // Who may write a document may not be allowed to read it.
     if let document = outcome.document, await !mayGet(document, at: outcome.version) {
-      outcome.document = .found(document.key, version: document.version, fields: EncodedFields([:]))
+      outcome.document = .found(document.key, version: outcome.version, fields: EncodedFields([:]))
     }
     return await hidingResults(outcome, of: request.mutations)
   }
@@ -338,15 +338,15 @@ extension Session {
     guard let rules = try check(.watch(source)) else {
       if case .owner = named { return nil }
       // Rules may come.
-      return WatchGrant(release: release, lookedUp: [], dependsOnDocuments: false)
+      return WatchGrant(release: release)
     }
     let keys: [DocumentKey]
-    let lookedUp: Set<DocumentKey>
+    var basis: RuleBasis
     do throws(StatusError) {
       switch source {
       case .query(let query):
         keys = query.documentAtPath.map { [$0] } ?? []
-        lookedUp = try await rules.list(query, reading(at: version))
+        basis = try await rules.list(query, reading(at: version))
       case .documents(let named):
         // All of them are decided again with each change of one.
         guard named.count <= Self.grantedDocuments else {
@@ -355,13 +355,13 @@ extension Session {
           )
         }
         keys = named
-        lookedUp = try await get(named, by: rules, at: version)
+        basis = try await get(named, by: rules, at: version)
       }
     } catch {
       throw Self.watchFailure(error)
     }
-    return WatchGrant(
-      release: release, lookedUp: lookedUp.subtracting(keys), dependsOnDocuments: !keys.isEmpty)
+    basis.documents.subtract(keys)
+    return WatchGrant(release: release, basis: basis, dependsOnDocuments: !keys.isEmpty)
   }
 
   /// The documents that a target may name under rules. Clients name one.

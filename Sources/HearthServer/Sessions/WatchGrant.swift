@@ -4,8 +4,8 @@ internal import HearthModel
 struct WatchGrant: Sendable {
   /// The release of the rules that have decided.
   var release: Int
-  /// Documents that the rules have looked up, without those of the target itself.
-  var lookedUp: Set<DocumentKey>
+  /// Without the documents of the target itself.
+  var basis = RuleBasis()
   /// True if the rules decide on each document by its contents: the target asks for documents by their keys.
-  var dependsOnDocuments: Bool
+  var dependsOnDocuments = false
 }

@@ -184,14 +184,14 @@ struct ListenSession {
     for _ in 0..<Self.authorizationAttempts {
       if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }
       target.lookedUp = grant.flatMap { grant in
-        let keys = grant.lookedUp.sorted { $0.canonicalString < $1.canonicalString }
+        let keys = grant.basis.documents.sorted { $0.canonicalString < $1.canonicalString }
         return keys.isEmpty ? nil : feed.join(.documents(keys), by: subscriber)
       }
       target.grant = grant
       guard target.lookedUp != nil else { return }
       // They may have changed before they were joined.
       let present = try await database.grant(target.source, at: database.currentVersion())
-      if present?.lookedUp == grant?.lookedUp { return }
+      if present?.basis.documents == grant?.basis.documents { return }
       grant = present
     }
     throw StatusError(code: .unavailable, message: "The rules look up other documents each time; listen again.")
@@ -203,11 +203,12 @@ struct ListenSession {
   private mutating func authorizeAgain(_ ids: Set<TargetID>) async throws {
     let release = database.ruleRelease
     for id in targets.granted where ids.contains(id) || targets.target(id)?.grant?.release != release {
-      guard var target = targets.remove(id) else { continue }
+      guard var target = targets.target(id) else { continue }
       do {
         try await authorize(&target)
-        targets.insert(target)
+        targets.regrant(target)
       } catch {
+        _ = targets.remove(id)
         leave(target)
         try await end(id, error)
       }
@@ -350,10 +351,10 @@ struct ListenSession {
 
   /// Sends a fresh resume token even if nothing of the targets has changed, so that a later resumption is short.
   ///
-  /// Targets that new rules do not allow end.
+  /// Targets end that new rules do not allow, or that rules do not allow any more at this time.
   mutating func refreshToken() async throws {
     try await catchUp()
-    try await authorizeAgain([])
+    try await authorizeAgain(Set(targets.granted.filter { targets.target($0)?.grant?.basis.usesTime == true }))
     guard !targets.isEmpty, announcedVersion < version else { return }
     try await output.send([globalSnapshot()])
   }

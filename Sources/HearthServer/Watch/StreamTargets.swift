@@ -51,11 +51,28 @@ struct StreamTargets {
       granted.remove(at: granted.partitionIndex { $0 >= id })
       grantedNames -= target.source.keys.count
     }
-    if let lookedUp = target.lookedUp {
-      byLookedUp[lookedUp]?.removeAll { $0 == id }
-      if byLookedUp[lookedUp]?.isEmpty == true { byLookedUp[lookedUp] = nil }
-    }
+    if let lookedUp = target.lookedUp { forget(id, lookingUp: lookedUp) }
     return target
+  }
+
+  /// Gives a target, which has one, another grant.
+  mutating func regrant(_ target: WatchedTarget) {
+    guard let index = index(of: target.id) else { return assertionFailure("target \(target.id) is not in use") }
+    let old = targets[index]
+    assert(old.query == target.query && old.grant != nil, "target \(target.id) is another one")
+    targets[index] = target
+    if target.grant == nil {
+      granted.remove(at: granted.partitionIndex { $0 >= target.id })
+      grantedNames -= target.source.keys.count
+    }
+    guard old.lookedUp != target.lookedUp else { return }
+    if let lookedUp = old.lookedUp { forget(target.id, lookingUp: lookedUp) }
+    if let lookedUp = target.lookedUp { byLookedUp[lookedUp, default: []].append(target.id) }
+  }
+
+  private mutating func forget(_ id: TargetID, lookingUp documents: ChangeFeed.QueryID) {
+    byLookedUp[documents]?.removeAll { $0 == id }
+    if byLookedUp[documents]?.isEmpty == true { byLookedUp[documents] = nil }
   }
 
   /// The ids of the targets whose grants depend on these documents.

@@ -60,7 +60,8 @@ package enum SystemConnectivity {
     #endif
   }
 
-  private static func isLoopback(_ host: String) -> Bool {
+  /// True if what is sent to the host stays on this machine.
+  package static func isLoopback(_ host: String) -> Bool {
     let host = host.lowercased()
     if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -197,17 +197,23 @@ struct TokenAuthenticatorTests {
       let secret = String(repeating: "s", count: 32)
       try Data("\(secret)\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/secret"))
       let keys = try await TokenKeys.secret(inFile: "\(folder)/secret", logger: quietLogger)
-      let authenticator = authenticator([TokenIssuer(name: "https://id.example.com", audiences: ["app"], keys: keys)])
-      let claims: [String: Any] = [
-        "iss": "https://id.example.com", "aud": "app", "sub": "alice", "exp": Self.now + 60,
+      let authenticator = authenticator([
+        TokenIssuer(name: "https://id.example.com", audiences: ["caf\u{e9}"], keys: keys, projects: ["shop"])
+      ])
+      var claims: [String: Any] = [
+        "iss": "https://id.example.com", "aud": "caf\u{e9}", "sub": "alice", "exp": Self.now + 60,
       ]
       let signer = try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256).getKey()
       let token = try TestIssuer.token(claims, algorithm: "HS256", keyID: nil) { try signer.sign($0) }
       let user = try user(try await authenticator.identify(bearer(token)))
-      #expect(user.issuer == "https://id.example.com" && user.id == "alice")
+      #expect(user.issuer == "https://id.example.com" && user.id == "alice" && user.projects == ["shop"])
       // Firebase's users are others.
       let firebase = try self.user(try await authenticator.identify(bearer(try await issuer.token(Self.claims))))
-      #expect(Caller.user(user).boundTo != Caller.user(firebase).boundTo)
+      #expect(Caller.user(user).boundTo != Caller.user(firebase).boundTo && firebase.projects == ["demo"])
+      // Shown alike, but another audience.
+      claims["aud"] = "cafe\u{301}"
+      let foreign = try TestIssuer.token(claims, algorithm: "HS256", keyID: nil) { try signer.sign($0) }
+      #expect(try await refusal(bearer(foreign), by: authenticator).message.contains("its audience (aud)"))
       // An issuer's key signs for that issuer only.
       let mixed = try await issuer.token(claims)
       #expect(try await refusal(bearer(mixed), by: authenticator).code == .unauthenticated)

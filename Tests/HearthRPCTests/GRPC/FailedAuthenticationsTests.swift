@@ -110,4 +110,28 @@ struct FailedAuthenticationsTests {
     seconds.withLock { $0 = 60 }
     try limit.check(client)
   }
+
+  @Test("the log is told of failures with their addresses, of a flood only now and then how many there were")
+  func logged() throws {
+    let seconds = Mutex(0.0)
+    let start = Self.start
+    let recorder = LogRecorder()
+    let log = AuthenticationLog(recorder.logger) { start + .seconds(seconds.withLock { $0 }) }
+    func fail(_ client: ClientNetwork?) { log.failed(CallStatus(.unauthenticated, "no\nsuch token"), by: client) }
+    fail(ClientNetwork(numericHost: "192.0.2.1"))
+    for number in 0..<500 { fail(try Self.client(number)) }
+    seconds.withLock { $0 = 9.9 }
+    fail(nil)
+    #expect(recorder.lines.count == 1)
+    seconds.withLock { $0 = 10 }
+    fail(ClientNetwork(numericHost: "2001:db8:0:1::7"))
+    seconds.withLock { $0 = 20 }
+    fail(nil)
+    #expect(
+      recorder.lines == [
+        #"warning a call failed to authenticate address=192.0.2.1 reason=no\u{a}such token"#,
+        #"warning a call failed to authenticate address=2001:db8:0:1::/64 not-logged-before=501 reason=no\u{a}such token"#,
+        #"warning a call failed to authenticate address=unknown reason=no\u{a}such token"#,
+      ])
+  }
 }

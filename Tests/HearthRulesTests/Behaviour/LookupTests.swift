@@ -57,6 +57,20 @@ struct LookupTests {
     }
   }
 
+  @Test(
+    "a decision says whether a condition looked at the time of the request",
+    arguments: [
+      ("request.time < timestamp.value(0)", true), ("request['time'] != null", true), ("at(request).year() > 1", true),
+      ("[request][0].time != null", true), ("request.auth == null || request.time != null", false),
+      ("request.auth != null && request.time != null", false), ("request.path[0] == 'databases'", false),
+      ("request.method == 'get'", false), ("request.auth != null || request.time != null", true),
+    ])
+  func time(_ condition: String, _ usesTime: Bool) throws {
+    let rules = try RuleSet(
+      RuleSources.file("function at(r) { return r.time; } match /c/{id} { allow get: if \(condition); }"))
+    #expect(Self.decide(rules, [:]).usesTime == usesTime)
+  }
+
   @Test("get of a missing document fails, and exists is false")
   func missing() throws {
     for (condition, isAllowed) in [

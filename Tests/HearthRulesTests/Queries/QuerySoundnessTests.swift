@@ -1,6 +1,8 @@
-import HearthRules
 import RulesSupport
+import TestSupport
 import Testing
+
+@testable import HearthRules
 
 /// A query that rules allow must not return a document that they would not allow to get.
 @Suite("Soundness of queries")
@@ -37,6 +39,42 @@ struct QuerySoundnessTests {
     }
     #expect(decided > 200)
     #expect(documents > 1_000)
+  }
+
+  @Test("a query by floating-point numbers is allowed only if each number may be an integer, or a zero of either sign")
+  func typesOfNumbers() throws {
+    var choices = SeededGenerator(seed: 11)
+    var (allowed, refused) = (0, 0)
+    for _ in 0..<1200 {
+      let shapes = (0..<(1 + choices.below(2))).map { _ in NumberShape(&choices) }
+      let conditions = shapes.enumerated().map { index, shape in
+        let literal = choices.element(shape.values).literal
+        return choices.element([
+          "data.f\(index) != \(literal)", "data.f\(index) == \(literal)", "data.f\(index) in [\(literal), 'a']",
+          "!(data.f\(index) in [\(literal)])", "!(data.f\(index) is int)", "data.f\(index) is number",
+          "![data.f\(index)].hasAny([\(literal)])",
+        ])
+      }
+      let condition = "(" + conditions.joined(separator: choices.element([" && ", " || "])) + ")"
+      let rule = (choices.chance(50) ? "!" : "") + condition
+      let rules = try RuleSet(
+        RuleSources.file("match /q/{id} { function data() { return resource.data; } allow read: if \(rule); }")
+          .replacing("data.f", with: "data().f"))
+      let filters = shapes.enumerated().map { RuleFilter.field(["f\($0)"], .equal, choices.element($1.floats)) }
+      let query = RuleQuery(parent: RuleSources.root, collection: "q", filter: .and(filters))
+      let isAllowed = rules.evaluate(
+        query, auth: .null, time: RuleSources.time, lookUp: RuleSources.lookUp
+      ).isAllowed
+      if isAllowed { allowed += 1 } else { refused += 1 }
+      guard isAllowed else { continue }
+      for values in shapes.map(\.values).product {
+        let fields = Dictionary(uniqueKeysWithValues: values.enumerated().map { ("f\($0)", $1) })
+        let request = RuleRequest(
+          .get, path: RuleSources.root + ["q", "x"], auth: .null, time: RuleSources.time, document: RuleMap(fields))
+        #expect(rules.evaluate(request, lookUp: RuleSources.lookUp).isAllowed, "\(rule), \(filters): \(fields)")
+      }
+    }
+    #expect(allowed > 100 && refused > 100, "\(allowed) allowed, \(refused) refused")
   }
 
   /// Documents with all values for the field that a condition is about.
@@ -109,5 +147,48 @@ struct QuerySoundnessTests {
       .get, path: RuleSources.root + ["q", "x"], auth: .null, time: RuleSources.time,
       document: RuleMap(["l": left, "r": right]))
     return comparisons[operation]?.evaluate(request, lookUp: RuleSources.lookUp).isAllowed ?? false
+  }
+}
+
+/// One, two or three small numbers, alone or in a list or map, whose types are open.
+private struct NumberShape {
+  let values: [RuleValue]
+  /// The values whose numbers all are floating-point ones.
+  let floats: [RuleValue]
+
+  init(_ choices: inout SeededGenerator) {
+    let numbers = (0..<(1 + choices.below(2))).map { _ in choices.element([0, 3, 4] as [Int64]) }
+    let kind = choices.below(3)
+    func value(_ members: [RuleValue]) -> RuleValue {
+      switch kind {
+      case 0: members[0]
+      case 1: .list(RuleList(members))
+      default: .map(RuleMap(Dictionary(uniqueKeysWithValues: members.enumerated().map { ("k\($0)", $1) })))
+      }
+    }
+    let floats = numbers.map { number -> [RuleValue] in
+      number == 0 ? [.float(0), .float(-0.0)] : [.float(Double(number))]
+    }
+    self.floats = floats.product.map(value)
+    values = zip(numbers, floats).map { [.int($0)] + $1 }.product.map(value)
+  }
+}
+
+extension [[RuleValue]] {
+  fileprivate var product: [[RuleValue]] {
+    reduce([[]]) { chosen, values in chosen.flatMap { choice in values.map { choice + [$0] } } }
+  }
+}
+
+extension RuleValue {
+  fileprivate var literal: String {
+    switch self {
+    case .int(let number): "\(number)"
+    case .float(let number): number.sign == .minus && number == 0 ? "(-0.0)" : "\(number)"
+    case .list(let list): "[" + list.items.map(\.literal).joined(separator: ", ") + "]"
+    case .map(let map):
+      "{" + map.sortedKeys.map { "'\($0)': \(map[$0]?.literal ?? "null")" }.joined(separator: ", ") + "}"
+    default: "null"
+    }
   }
 }

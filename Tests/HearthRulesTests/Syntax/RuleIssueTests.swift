@@ -84,6 +84,10 @@ struct RuleIssueTests {
         "that of a collection"
       ),
       ("match /databases/{d}/documents/c/{id}/d { allow read; }", "that of a collection"),
+      (
+        "match /databases/{d}/documents/{p=**}/c/{id} { allow read; match /d/{e} { allow read; } }",
+        "segments behind a recursive wildcard; write both as one path"
+      ),
       ("match /{a=**} { allow read; }", nil), ("match /databases/{d=**} { allow read; }", nil),
       ("match /{a}/{b}/{c}/{d}/{e} { allow read; }", nil),
       (

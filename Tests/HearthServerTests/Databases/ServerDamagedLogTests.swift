@@ -85,6 +85,45 @@ struct ServerDamagedLogTests {
     #expect(names == ["database.sqlite", "database.sqlite-wal"])
   }
 
+  // MARK: - Without a log
+
+  @Test("a database whose log is missing after a kill is not opened, and is with the log, or with an empty one")
+  func missing() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      let files = try await files(path)
+      // Closed, it needs none.
+      #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+      #expect(try await found(path) == [true, true, true, true, true])
+      try put(files, at: path)
+      try FileManager.default.removeItem(atPath: path + "-wal")
+      let error = #expect(throws: StoreError.self) { try open(path) }
+      #expect(error?.kind == .corrupt && error?.message.contains("is missing") == true, "\(error?.message ?? "")")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["database.sqlite"])
+      try put(files, at: path)
+      #expect(try await found(path) == [true, true, true, true, true])
+      try put(files, at: path)
+      try Data().write(to: URL(fileURLWithPath: path + "-wal"))
+      #expect(try await found(path) == [false, false, false, false, false])
+      #expect(try await found(path) == [false, false, false, false, false])
+    }
+  }
+
+  @Test("an empty file with a log that has commits is not opened, which would delete the log")
+  func emptyFile() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      var files = try await files(path)
+      files.main = Data()
+      try put(files, at: path)
+      let error = #expect(throws: StoreError.self) { try open(path) }
+      #expect(error?.kind == .corrupt && error?.message.contains("is empty") == true, "\(error?.message ?? "")")
+      try expectUnchanged(files, in: folder)
+    }
+  }
+
   // MARK: - After a checkpoint
 
   /// The files of a server that was killed when its log was in the file.
@@ -111,7 +150,7 @@ struct ServerDamagedLogTests {
         var damaged = files
         damaged.log[offset] ^= 1
         try put(damaged, at: path)
-        let log = RecordedLog()
+        let log = LogRecorder()
         #expect(try await found(path, log.logger) == [true, true, true, true, true], "\(offset)")
         #expect(log.lines.contains { $0.contains("nothing is lost") }, "\(offset): \(log.lines)")
       }
@@ -132,7 +171,7 @@ struct ServerDamagedLogTests {
       #expect(error?.kind == .corrupt && message.contains("Restore a backup"), "\(message)")
       #expect(!message.contains("wal_checkpoint") && message.contains("-shm\" away"), "\(message)")
       try expectUnchanged(files, in: folder)
-      try FileManager.default.removeItem(atPath: path + "-wal")
+      try Data().write(to: URL(fileURLWithPath: path + "-wal"))
       #expect(try await found(path) == [true, true, true, true, true])
     }
   }
@@ -150,6 +189,7 @@ struct ServerDamagedLogTests {
       let database = try Database(.file(path: path))
       _ = try database.firstRow("PRAGMA wal_checkpoint(TRUNCATE)") { try $0.int64(at: 0) }
       database.close()
+      try Data().write(to: URL(fileURLWithPath: path + "-wal"))
       #expect(try await found(path) == [true, false, false, false, false])
     }
   }
@@ -175,7 +215,12 @@ struct ServerDamagedLogTests {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let path = folder + "/database.sqlite"
-      var files = try await files(path)
+      let database = try Database(.file(path: path), options: EmbeddedStorage.options)
+      try ServerSchema.schema.migrate(database)
+      var files = Files(
+        main: try Data(contentsOf: URL(fileURLWithPath: path)),
+        log: try Data(contentsOf: URL(fileURLWithPath: path + "-wal")), ends: [])
+      database.close()
       let commits = (0..<(files.log.count - Self.headerBytes) / Self.frameBytes).filter { frame in
         let start = Self.headerBytes + frame * Self.frameBytes
         return files.log[start + 4..<start + 8].contains { $0 != 0 }
@@ -187,26 +232,5 @@ struct ServerDamagedLogTests {
       try put(files, at: path)
       #expect(try await found(path) == [false, false, false, false, false])
     }
-  }
-}
-
-/// A log whose lines a test can read.
-private final class RecordedLog: Sendable {
-  private let recorded = Mutex<[String]>([])
-
-  var lines: [String] { recorded.withLock { $0 } }
-  var logger: Logger { Logger(label: "test") { [self] _ in Handler(log: self) } }
-
-  private struct Handler: LogHandler {
-    let log: RecordedLog
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) { log.recorded.withLock { $0.append("\(event.message)") } }
   }
 }

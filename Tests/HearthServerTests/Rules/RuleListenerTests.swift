@@ -50,6 +50,31 @@ struct RuleListenerTests {
     #expect(end.contains("remove 2 (\(Self.denial))") && !end.contains { $0.hasPrefix("notes") }, "\(end)")
   }
 
+  @Test("a listener whose right ends by time ends when its token is refreshed, others of the stream go on")
+  func listenerByTime() async throws {
+    for name in ["notes/a", "grants/alice", "rooms/a"] { try await fixture.set(name) }
+    let end = fixture.storage.clock.clock.now().seconds + 60
+    let rules = """
+      match /notes/{id} { allow read: if request.time.toMillis() < \(end) * 1000; }
+      match /grants/{id} { allow read: if id == request.auth.uid && isOpen(request); }
+      function isOpen(of) { return of.time.toMillis() < \(end) * 1000; }
+      match /rooms/{id} { allow read: if request.auth.uid == 'alice' || request.time.year() == 1; }
+      """
+    let access = AccessRules(try RulesFixture.rules(rules), clock: fixture.storage.clock.clock)
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: access)
+    for (id, name) in [(2, "notes"), (4, "grants/alice"), (6, "rooms")] as [(TargetID, String)] {
+      #expect(try await listener.add(Query(path: path(name)), id: id).contains { $0.hasSuffix(" in \(id)") })
+    }
+    fixture.storage.clock.advance(seconds: 30)
+    #expect(try await !listener.refresh().contains { $0.hasPrefix("remove") })
+    fixture.storage.clock.advance(seconds: 40)
+    let news = try await listener.refresh()
+    #expect(news.filter { $0.hasPrefix("remove") } == [2, 4].map { "remove \($0) (\(Self.denial))" }, "\(news)")
+    for name in ["notes/b", "grants/alice", "rooms/b"] { try await fixture.set(name, ["n": .integer(1)]) }
+    let later = try await listener.catchUp()
+    #expect(later.contains("rooms/b in 6") && !later.contains { $0.hasPrefix("notes") || $0.hasPrefix("grants") })
+  }
+
   /// Everything that a stream has sent about documents.
   private final class Sent: Sendable {
     private let documents = Mutex<[(key: DocumentKey, fields: MapValue)]>([])
@@ -211,8 +236,8 @@ struct RuleListenerTests {
   func databases() async throws {
     let rules = try RulesFixture.rules("match /{document=**} { allow read, write: if true; }")
     let access = AccessRules(rules, databases: UsersDatabases(projects: ["shop"]), clock: fixture.storage.clock.clock)
-    let bound = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], project: "shop"))
-    let foreign = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], project: "payroll"))
+    let bound = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], projects: ["shop"]))
+    let foreign = Caller.user(Caller.User(issuer: "i", id: "a", claims: [:], projects: ["payroll"]))
     let shop = DatabaseID(projectID: "shop")
     for caller in [bound, .named("a"), .nobody, .owner] { try access.checkOpening(shop, by: caller) }
     #expect(throws: StatusError.insufficientPermissions) { try access.checkOpening(shop, by: foreign) }
@@ -221,6 +246,22 @@ struct RuleListenerTests {
         #expect(throws: StatusError.insufficientPermissions) { try access.checkOpening(other, by: caller) }
       }
       try access.checkOpening(other, by: .owner)
+    }
+    // Swift's strings are equal if they show the same characters; names of databases are their bytes.
+    let accented = AccessRules(
+      rules, databases: UsersDatabases(projects: ["caf\u{e9}", "Kiosk"]), clock: fixture.storage.clock.clock)
+    let likeThem = Caller.user(
+      Caller.User(issuer: "i", id: "a", claims: [:], projects: ["cafe\u{301}", "\u{212a}iosk"]))
+    for project in ["caf\u{e9}", "Kiosk"] {
+      try accented.checkOpening(DatabaseID(projectID: project), by: .nobody)
+      #expect(throws: StatusError.insufficientPermissions) {
+        try accented.checkOpening(DatabaseID(projectID: project), by: likeThem)
+      }
+    }
+    for project in ["cafe\u{301}", "\u{212a}iosk"] {
+      #expect(throws: StatusError.insufficientPermissions) {
+        try accented.checkOpening(DatabaseID(projectID: project), by: .nobody)
+      }
     }
     // Without rules there is nothing to open.
     #expect(throws: StatusError.insufficientPermissions) { try AccessRules().checkOpening(shop, by: bound) }

@@ -156,8 +156,9 @@ struct RuleWriteTests {
     for (matches, mayRead) in [("allow update: if true;", false), ("allow get, update: if true;", true)] {
       fixture.storage.clock.advance(seconds: 1)
       let caller = try fixture.session(.named("a"), "match /polls/{id} { \(matches) }")
-      let outcome = try await caller.commit(CommitRequest(mutations: [probe]))
+      let outcome = try await caller.commit(CommitRequest(mutations: [probe], returnsDocument: true))
       #expect(outcome.results.first?.version == (mayRead ? time : outcome.version) && outcome.version > time)
+      #expect(outcome.document?.version == outcome.results.first?.version)
     }
   }
 

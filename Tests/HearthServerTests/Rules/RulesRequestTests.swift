@@ -1,5 +1,6 @@
 import Foundation
 import HearthModel
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -77,6 +78,20 @@ struct RulesRequestTests {
       }
       #expect(try await client.request("GET", Self.document).status == 403)
     }
+  }
+
+  @Test("with mistakes that do not prevent their use are taken, and the log is told")
+  func warnings() async throws {
+    let log = LogRecorder()
+    let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger)
+    let answer = try? await RawHTTP1Client.withConnection(to: server) { client in
+      try await client.request("PUT", Self.path, try Self.body(Self.rules("rol()")))
+    }
+    await server.shutdown()
+    #expect(answer?.status == 200)
+    #expect(
+      log.lines.contains { $0.hasPrefix("warning in the rules project=test warning=3:") && $0.contains("rol") },
+      "\(log.lines)")
   }
 
   @Test("are not taken by a server that tells callers apart")

@@ -6,6 +6,7 @@ import HearthTransport
 import HearthWire
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthRPC
@@ -255,34 +256,5 @@ struct ClosedByDefaultTests {
     _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
     #expect(try await backend.database(ServerFixture.database) === database)
     await backend.close()
-  }
-}
-
-/// Keeps what is logged, as `level message key=value …`.
-private final class LogRecorder: Sendable {
-  private let storage = Mutex<[String]>([])
-
-  var lines: [String] { storage.withLock { $0 } }
-
-  var logger: Logger {
-    var logger = Logger(label: "test") { _ in Handler(recorder: self) }
-    logger.logLevel = .trace
-    return logger
-  }
-
-  private struct Handler: LogHandler {
-    let recorder: LogRecorder
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.MetadataValue? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      let values = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-      recorder.storage.withLock { $0.append("\(event.level) \(event.message) \(values.joined(separator: " "))") }
-    }
   }
 }

@@ -48,7 +48,8 @@ struct OutboxArticleTests {
       case .saved: print("waits for the backend")
       case .acknowledged: print("the backend has it")
       case .failed(let error): print("refused:", error.localizedDescription)
-      case .unsaved, nil: print("no such write")
+      case .unsaved: print("not on disk yet")
+      case nil: print("unknown: never made on this device, or answered more than 30 days ago")
       }
     }
     #expect(print.lines == receipts.printed("After a restart"))

@@ -134,7 +134,15 @@ final class ServeAccessTests {
     arguments: [
       (["--tls-certificate", "x"], "--tls-key"),
       (["--tls-at-proxy", "--tls-certificate", "x", "--tls-key", "y"], "--tls-at-proxy"),
-      (["--admin-token-file", "/nowhere"], "/nowhere"), (["--service-account", "/nowhere"], "/nowhere"),
+      (
+        [
+          "--firebase-project", "p", "--rules", "r", "--token-issuer", "i", "--token-audience", "a",
+          "--token-secret-file",
+          "s",
+        ], "--token-issuer together with --firebase-project needs --project"
+      ),
+      (["--tls-at-proxy"], "does not tell callers apart"), (["--admin-token-file", "/nowhere"], "/nowhere"),
+      (["--service-account", "/nowhere"], "/nowhere"),
       (["--rules", "/nowhere"], "/nowhere"), (["--token-issuer", "x"], "--token-audience"),
       (["--token-issuer", "x", "--token-audience", "y"], "--token-keys"), (["--token-keys", "x"], "--token-issuer"),
       (["--token-issuer", "x", "--token-audience", "y", "--token-keys", "/nowhere"], "/nowhere"),

@@ -199,5 +199,12 @@ extension RuleCorpus {
     C hello
     C match /c/{id} { allow get: if true; } }
     C match /c/{id} { allow get: if true;
+    DDDD match /{p=**}/c/{id} { match /d/{e} { allow get: if true; } }
+    DTDD match /{p=**}/c/{id}/d/{e} { allow get: if true; }
+    TTTT>DDDD match /{p=**}/{x} { match /{y}/{z} { allow get: if true; } }
+    TDDT match /{p=**} { match /c/{id} { allow get: if true; } }
+    DTDD match /{p=**} { match /c/{id} { match /d/{e} { allow get: if true; } } }
+    TDDT match /{p=**}/c/{id} { allow get: if true; match /d/{e} { allow list: if true; } }
+    TDDT match /{p=**}/c/{id} { function f() { return true; } allow get: if f(); }
     """#
 }

@@ -1,0 +1,34 @@
+extension RuleValue {
+  /// The values that a filter by this one finds and that rules tell apart, itself first.
+  ///
+  /// A filter does not tell the type of a number: `3.0` finds 3, and `0.0` finds 0 and -0.0. Rules do: 3.0 is not in `[3, 4]`. As in
+  /// production, an integer stands for itself alone.
+  /// - Returns: Nil if there are more than the limit.
+  func equalValues(limit: Int) -> [RuleValue]? {
+    switch self {
+    case .float(0): return [.float(0), .int(0), .float(-0.0)]
+    case .float(let number): return [self] + (Int64(exactly: number).map { [.int($0)] } ?? [])
+    case .list(let list):
+      return list.items.map { $0.equalValues(limit: limit) }.combinations(limit: limit)?.map { .list(RuleList($0)) }
+    case .map(let map):
+      let fields = map.fields.sorted { $0.key < $1.key }
+      return fields.map { $0.value.equalValues(limit: limit) }.combinations(limit: limit)?.map { values in
+        .map(RuleMap(Dictionary(uniqueKeysWithValues: zip(fields.map(\.key), values))))
+      }
+    default: return [self]
+    }
+  }
+}
+
+extension [[RuleValue]?] {
+  /// Each choice of one value of each list.
+  /// - Returns: Nil if there are more than the limit, or if a list is nil.
+  func combinations(limit: Int) -> [[RuleValue]]? {
+    var chosen: [[RuleValue]] = [[]]
+    for values in self {
+      guard let values, chosen.count * values.count <= limit else { return nil }
+      chosen = chosen.flatMap { choice in values.map { choice + [$0] } }
+    }
+    return chosen
+  }
+}
