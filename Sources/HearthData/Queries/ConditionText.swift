@@ -25,7 +25,7 @@ struct ConditionText {
   /// The operators of other languages and the slips of fingers, and what they most likely mean.
   private static let otherNames: [String: String] = {
     let spellings = [
-      "==": "=== ==== ~ ~~ ~= =~ : := =: <=> is equals equal eq like",
+      "==": "=== ==== ~ ~~ ~= =~ : := =: <=> is equals equal eq",
       "!=": "<> >< ! =! !== =!= !!= !=! !=== !~ ≠ ne neq",
       "<": "<< lt", "<=": "=< ==< <== !> ≤ le lte", ">": ">> gt", ">=": "=> ==> >== !< ≥ ge gte",
       "array-contains": "contains has arraycontains", "in": "one-of",

@@ -41,8 +41,10 @@ enum OperandText {
     if let first = text.first, let last = text.last, quotationMarks.contains(first) || quotationMarks.contains(last) {
       let inner = text.drop(while: quotationMarks.contains)
       let bare = String(inner.reversed().drop(while: quotationMarks.contains).reversed())
+      // Without quotation marks it may be another value, or none.
+      let plain = isPlain(bare) ? " or \(form(bare))" : ""
       throw .argument(
-        "\(place): a text stands in double quotation marks or in none. Write \(form(json(bare))) or \(form(bare)). If quotation marks are part of "
+        "\(place): a text stands in double quotation marks or in none. Write \(form(json(bare)))\(plain). If quotation marks are part of "
           + "it, write \(form(json(text))).")
     }
     if let first = text.first, "=!<>~&|≠≤≥".contains(first) {
@@ -54,6 +56,12 @@ enum OperandText {
     }
     if let word = wordOfJSON(text) {
       throw .argument("\(place): \(text) is not JSON. Write \(form(word)), or \(form(json(text))) for the text.")
+    }
+    if let numbers = severalNumbers(text) {
+      let decimal = numbers.count == 2 ? "\(form(numbers.joined(separator: "."))) for a number, " : ""
+      throw .argument(
+        "\(place): \(text) is not JSON. Write \(decimal)\(form("[\(numbers.joined(separator: ", "))]")) for a list, or \(form(json(text))) for "
+          + "the text.")
     }
     if let number = plainNumber(text) {
       throw .argument(
@@ -67,9 +75,28 @@ enum OperandText {
     let words = QuotedParts.masked(Array(text)[...]).split(whereSeparator: Words.isSpace).dropFirst().map { String($0) }
     guard words.contains(where: { word in symbolsAlone.contains(word) || symbols.contains { word.contains($0) } })
     else { return }
+    if words.contains(where: { $0.contains("||") || $0.lowercased() == "or" }) {
+      throw .argument(
+        "\(place): the value holds another operator. There is no \"or\" here: run a query for each condition, or, for several values of one "
+          + "field, use the operator in. For the text, write \(ShellWord.quoted(start + json(text))).")
+    }
     throw .argument(
       "\(place): the value holds another operator. Repeat --where for a second condition, or write "
         + "\(ShellWord.quoted(start + json(text))) for the text.")
+  }
+
+  /// True for a text that is taken as one without quotation marks.
+  private static func isPlain(_ text: String) -> Bool {
+    !text.isEmpty && wordOfJSON(text) == nil && plainNumber(text) == nil && severalNumbers(text) == nil
+      && (try? JSONTextReader.read(Array(text.utf8)[...])) == nil
+  }
+
+  /// Numbers with commas between them that do not separate thousands, such as those of 1,5; nil for other texts.
+  private static func severalNumbers(_ text: String) -> [String]? {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+    guard parts.count > 1, parts.allSatisfy({ Double($0)?.isFinite == true && !$0.contains("_") }) else { return nil }
+    let areThousands = parts.dropFirst().allSatisfy { $0.count == 3 && $0.allSatisfy(\.isNumber) }
+    return areThousands && !text.contains(" ") ? nil : parts
   }
 
   /// The word of JSON that another spelling means; nil if it means none.

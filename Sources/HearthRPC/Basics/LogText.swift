@@ -5,8 +5,7 @@ extension Logger.MetadataValue {
   private static let maximumScalars = 400
 
   /// Text that a client may have chosen, so that it stays on one line and looks like what it is: control characters,
-  /// line separators, characters that change the direction of text, backslashes and quotation marks are written as
-  /// `\u{…}`.
+  /// line separators, characters that change the direction of text, and backslashes are written as `\u{…}`.
   package static func escaped(_ value: some CustomStringConvertible) -> Logger.MetadataValue {
     var result = ""
     for (count, scalar) in value.description.unicodeScalars.enumerated() {
@@ -26,7 +25,7 @@ extension Logger.MetadataValue {
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-    default: scalar != "\\" && scalar != "\""
+    default: scalar != "\\"
     }
   }
 }

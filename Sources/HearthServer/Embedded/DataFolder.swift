@@ -28,6 +28,9 @@ final class DataFolder: Sendable {
   /// Creates the folder if it is missing, and locks it.
   init(path: String) throws(ServerError) {
     self.path = path
+    guard !FileManager.default.fileExists(atPath: "\(path)/\(Self.clientCacheName)") else {
+      throw Self.failure(path, "holds \(Self.clientCacheName), the cache of a client: choose another one.")
+    }
     do {
       try DatabaseFolder.create(path, permissions: Self.folderPermissions)
       Self.closeToOthers(folder: path)
@@ -57,6 +60,7 @@ final class DataFolder: Sendable {
   private static let stickyBit = 0o1000
   private static let filePermissions: mode_t = 0o600
   private static let lockName = "hearth.lock"
+  private static let clientCacheName = "cache.sqlite"
 
   /// Removes the permissions of other users from the folder, unless it has other content or another owner. Such a folder may
   /// be shared on purpose; the permissions of the files protect the databases there.

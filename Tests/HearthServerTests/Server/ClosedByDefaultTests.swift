@@ -153,7 +153,7 @@ struct ClosedByDefaultTests {
     }
     await server.shutdown()
     let lines = log.lines
-    #expect(lines.contains { $0.contains("a\\u{a}error forged=\\u{22}yes\\u{22}\\u{1b}[2J\\u{202e}") })
+    #expect(lines.contains { $0.contains("a\\u{a}error forged=\"yes\"\\u{1b}[2J\\u{202e}") })
     #expect(lines.contains { $0.contains("database created") && $0.contains("b\\u{a}error") })
     #expect(!lines.contains { $0.contains("\n") || $0.contains("\u{1b}") || $0.contains("\u{202e}") })
   }

@@ -122,6 +122,19 @@ struct ServerLifeTests {
     }
   }
 
+  @Test("the folder of a client's cache is not taken for data of a server, and stays as it is")
+  func clientCache() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data().write(to: URL(fileURLWithPath: folder + "/cache.sqlite"))
+      let error = await #expect(throws: ServerError.self) {
+        _ = try await EmbeddedServer.start(storage: .folder(folder), logger: ServerFixture.quietLogger)
+      }
+      #expect(error?.kind == .dataFolder && error?.message.contains("the cache of a client") == true)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cache.sqlite"])
+    }
+  }
+
   @Test("a file of a newer release is an error of the calls that need it, and keeps its data")
   func newerRelease() async throws {
     try await withTemporaryFolder { folder in
