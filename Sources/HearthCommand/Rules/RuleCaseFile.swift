@@ -162,10 +162,10 @@ struct RuleCaseReader {
 
   private func check(_ method: RuleMethod, existsBefore: Bool) throws(RuleCaseError) {
     if method == .create, existsBefore {
-      throw request.error("method", "the document is one of \"documents\", so a write of it is an update.")
+      throw request.error("method", "the document exists before the request, so a write of it is an update.")
     }
     if method == .update, !existsBefore {
-      throw request.error("method", "the document is none of \"documents\", so a write of it is a create.")
+      throw request.error("method", "the document does not exist before the request, so a write of it is a create.")
     }
   }
 

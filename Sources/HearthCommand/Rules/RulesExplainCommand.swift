@@ -159,7 +159,29 @@ struct RuleRequestOptions: ParsableArguments {
       ("documents", .object(try document.map { try Self.document($0, "--document") })),
       ("documentsAfter", .object(try documentAfter.map { try Self.document($0, "--document-after") })),
     ])
-    return try RuleCaseReader(json, at: "the request", documents: [:], now: now).read()
+    do throws(RuleCaseError) {
+      return try RuleCaseReader(json, at: Self.place, documents: [:], now: now).read()
+    } catch {
+      throw RuleCaseError(description: Self.withOption(error.description))
+    }
+  }
+
+  private static let place = "the request"
+  private static let options = [
+    "method": "--method", "path": "--path", "auth": "--uid", "time": "--time", "data": "--data", "where": "--where",
+    "orderBy": "--order-by", "limit": "--limit", "offset": "--offset", "collectionGroup": "--collection-group",
+    "documents": "--document", "documentsAfter": "--document-after",
+  ]
+
+  /// An error about a member of the case, as one about the option that it was made of.
+  private static func withOption(_ error: String) -> String {
+    for (member, option) in options {
+      for start in ["\(place) \"request\": request: \"\(member)\"", "\(place) \"request\": \"\(member)\""]
+      where error.hasPrefix(start) {
+        return option + error.dropFirst(start.count)
+      }
+    }
+    return error
   }
 
   private static func json(_ text: String, _ option: String) throws(RuleCaseError) -> JSONText {

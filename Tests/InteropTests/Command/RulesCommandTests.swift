@@ -324,11 +324,13 @@ final class RulesCommandTests {
       (["--method", "get"], "--method and --path"), (["--cases", "a.json"], "--case"),
       (["--cases", "a.json", "--case", "b", "--uid", "c"], "not taken"),
       (["--method", "get", "--path", "a/b", "--claims", "{}"], "--claims needs --uid"),
-      (["--method", "read", "--path", "a/b"], "\"read\" is none of get"),
-      (["--method", "get", "--path", "a"], "\"path\""),
+      (["--method", "read", "--path", "a/b"], "--method: \"read\" is none of get"),
+      (["--method", "get", "--path", "a"], "--path: "),
+      (["--method", "update", "--path", "a/b", "--data", "{}"], "--method: the document does not exist before the request"),
       (["--method", "get", "--path", "a/b", "--document", "a/b"], "--document"),
       (["--method", "get", "--path", "a/b", "--document", "a/b={"], "not JSON"),
       (["--method", "create", "--path", "a/b", "--data", "1"], "an object"),
+      (["--method", "list", "--path", "a", "--where", "n <> 1"], "--where: "),
       (["--method", "list", "--path", "a", "--where", "n <> 1"], "Write 'n != 1'"),
     ])
   func wrongWords(words: [String], message: String) async throws {
