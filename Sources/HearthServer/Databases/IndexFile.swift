@@ -12,7 +12,11 @@ struct IndexFile: Sendable {
     var definitions: [IndexDefinition] = []
     /// The indexes that production would create from the file.
     var declared = DeclaredIndexes()
+    /// The members of the file that have no effect.
+    var unknownMembers: [String] = []
   }
+
+  private static let members: Set<String> = ["indexes", "fieldOverrides"]
 
   /// - Throws: `ServerError` with the place in the file that is wrong.
   func read() throws(ServerError) -> Contents {
@@ -25,9 +29,23 @@ struct IndexFile: Sendable {
     do {
       return Contents(
         definitions: try IndexConfiguration(json: bytes).definitions(withScopes: true),
-        declared: try DeclaredIndexes(json: bytes))
+        declared: try DeclaredIndexes(json: bytes), unknownMembers: Self.unknownMembers(of: bytes))
     } catch {
       throw ServerError(.indexes, "Index file \"\(path)\": \(error)")
+    }
+  }
+
+  private static func unknownMembers(of json: [UInt8]) -> [String] {
+    let object = try? JSONSerialization.jsonObject(with: Data(json)) as? [String: Any]
+    return Set((object ?? [:]).keys).subtracting(members).sorted()
+  }
+
+  /// Logs mistakes that do not prevent the file from being used.
+  func log(_ contents: Contents, _ logger: Logger) {
+    for member in contents.unknownMembers {
+      logger.warning(
+        "the index file has a member without effect; the known ones are indexes and fieldOverrides",
+        metadata: ["file": .escaped(path), "member": .escaped(member)])
     }
   }
 
@@ -45,6 +63,7 @@ struct IndexFile: Sendable {
       seen = present
       do {
         let contents = try read()
+        log(contents, logger)
         await databases.declare(contents)
         logger.info("declared indexes were read again", metadata: ["count": "\(contents.definitions.count)"])
       } catch {

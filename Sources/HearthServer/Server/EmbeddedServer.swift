@@ -96,6 +96,7 @@ package final class EmbeddedServer: Sendable {
     let indexFile = configuration.indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
+    if let indexFile, let indexes { indexFile.log(indexes, logger) }
     let databaseLimits = configuration.databaseLimits
     let openFiles = DescriptorLimit.current
     var limits = withinDescriptors(openFiles, configuration, logger)

@@ -211,6 +211,19 @@ struct ServerIndexTests {
     }
   }
 
+  @Test("a member of the index file that has no effect is named in the log")
+  func unknownMember() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/firestore.indexes.json"
+      try Data(#"{"indexs": [], "fieldOverrides": []}"#.utf8).write(to: URL(fileURLWithPath: file))
+      let log = LogRecorder()
+      let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger) { $0.indexFile = file }
+      await server.shutdown()
+      #expect(log.lines.filter { $0.hasPrefix("warning ") && $0.contains("member=indexs") }.count == 1, "\(log.lines)")
+    }
+  }
+
   @Test("explain tells the plan alone, or the plan, the results and what they have cost")
   func explain() async throws {
     try await ServerFixture.withServer { server in

@@ -326,7 +326,10 @@ final class RulesCommandTests {
       (["--method", "get", "--path", "a/b", "--claims", "{}"], "--claims needs --uid"),
       (["--method", "read", "--path", "a/b"], "--method: \"read\" is none of get"),
       (["--method", "get", "--path", "a"], "--path: "),
-      (["--method", "update", "--path", "a/b", "--data", "{}"], "--method: the document does not exist before the request"),
+      (
+        ["--method", "update", "--path", "a/b", "--data", "{}"],
+        "--method: the document does not exist before the request"
+      ),
       (["--method", "get", "--path", "a/b", "--document", "a/b"], "--document"),
       (["--method", "get", "--path", "a/b", "--document", "a/b={"], "not JSON"),
       (["--method", "create", "--path", "a/b", "--data", "1"], "an object"),
