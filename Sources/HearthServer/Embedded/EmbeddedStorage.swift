@@ -160,7 +160,6 @@ actor EmbeddedStorage: ExclusiveStorage {
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
-    try database.setLogMark()
     let state = try ServerState.load(from: database, now: clock.now())
     let ahead = state.lastVersion.microseconds - clock.now().microseconds
     if ahead > SteadyClock.toleranceMicroseconds {
@@ -414,6 +413,7 @@ extension EmbeddedStorage {
     var changes: [CommittedChange] = []
     var epochs: Epochs?
     var effort = ReadCheck.effortPerGroup
+    try database.setLogMark()
     try database.transaction("commit") {
       store.indexes.use(indexState)
       for index in open {
@@ -488,7 +488,6 @@ extension EmbeddedStorage {
         let state = ServerState(
           lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
-        try database.setLogMark()
         file = try Self.fileAccess(to: location, databaseID, slots: readSlots, sortBudget: sortBudget)
         tables = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,

@@ -43,16 +43,21 @@ package struct LogMark: Sendable {
 }
 
 extension Database {
-  /// Marks the file of the database, before anything is committed whose loss would matter. Does nothing for a database in memory.
+  /// Marks the file of the database, before the first commit whose loss would matter. Does nothing for a database in memory.
+  ///
+  /// While another connection reads, the mark may not reach the file yet. Then the next call tries again.
   package func setLogMark() throws(StoreError) {
-    guard case .file(let path) = location, !LogMark(of: path).isSet else { return }
-    try execute("PRAGMA user_version = 1")
-    _ = try truncateLog()
+    guard !hasLogMark, case .file(let path) = location else { return }
+    if !LogMark(of: path).isSet {
+      if try integer("PRAGMA user_version") == 0 { try execute("PRAGMA user_version = 1") }
+      _ = try truncateLog()
+    }
+    hasLogMark = LogMark(of: path).isSet
   }
 
-  /// Removes the mark, right before the last connection is closed. If that fails, the log stays, which the mark demands.
+  /// Removes the mark, if there is one, right before the last connection is closed. If that fails, the log stays, which the mark demands.
   package func clearLogMark() {
-    guard case .file = location else { return }
+    guard case .file(let path) = location, hasLogMark || LogMark(of: path).isSet else { return }
     do {
       try execute("PRAGMA user_version = 0")
     } catch {
