@@ -50,7 +50,7 @@ extension StoreError.Kind {
     case .corrupt: "Restore it from a copy, or move it away to begin with an empty one."
     case .notADatabase: "Move the file away, or choose another folder."
     case .newerSchema: "Use the newer release, or another folder."
-    case .cannotOpen: 
+    case .cannotOpen:
       "Check that the folder exists and that this program may write to it and to its files, or choose another folder."
     case .readOnly: "Check the permissions of the file and of its folder, or choose another folder."
     case .constraint, .misuse: ""
