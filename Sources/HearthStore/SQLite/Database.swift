@@ -401,7 +401,7 @@ package final class Database {
     .misuse("Database \(name) is closed: \(sql)")
   }
 
-  private func integer(_ sql: String) throws(StoreError) -> Int64 {
+  func integer(_ sql: String) throws(StoreError) -> Int64 {
     let statement = try prepare(sql)
     guard try statement.step() else { throw .corrupt("Database \(name): no answer to \(sql).") }
     return try statement.int64(at: 0)
