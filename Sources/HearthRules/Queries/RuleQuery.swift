@@ -57,8 +57,10 @@ package struct RuleQuery: Sendable {
   /// A filter does not tell the type of a number that it names as a floating-point one. So there are facts for each combination of types.
   var disjuncts: [PartialMap]? {
     guard let filter else { return [FieldFacts().map] }
-    return filter.disjunctions(limit: Self.largestDisjunctCount)?.flatMap { conditions in
-      Self.typed(conditions).map { conditions in
+    guard let disjunctions = filter.disjunctions(limit: Self.largestDisjunctCount) else { return nil }
+    let limit = Self.largestCombinationCount / max(disjunctions.count, 1)
+    return disjunctions.flatMap { conditions in
+      Self.typed(conditions, limit: limit).map { conditions in
         var facts = FieldFacts()
         for condition in conditions { facts.add(condition) }
         return facts.map
@@ -66,13 +68,13 @@ package struct RuleQuery: Sendable {
     }
   }
 
-  /// The combinations of types for which a disjunct is decided.
-  private static let largestCombinationCount = 16
+  /// The combinations of types for which all disjuncts together are decided. Each may have two.
+  private static let largestCombinationCount = 2 * largestDisjunctCount
 
   /// The conditions with each combination of values that they find. Conditions with more values are left out: they leave their fields open.
-  private static func typed(_ conditions: [RuleFilter.Condition]) -> [[RuleFilter.Condition]] {
-    let alternatives = conditions.map { $0.equalValues(limit: largestCombinationCount) }
-    if let values = alternatives.combinations(limit: largestCombinationCount) {
+  private static func typed(_ conditions: [RuleFilter.Condition], limit: Int) -> [[RuleFilter.Condition]] {
+    let alternatives = conditions.map { $0.equalValues(limit: limit) }
+    if let values = alternatives.combinations(limit: limit) {
       return values.map { values in
         zip(conditions, values).map { RuleFilter.Condition(path: $0.path, relation: $0.relation, value: $1) }
       }

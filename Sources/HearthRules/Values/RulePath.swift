@@ -139,14 +139,12 @@ extension RulePath.Segment {
 
   fileprivate func isSame(as other: Self) -> Bool {
     switch (self, other) {
-    case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
-    case (.variable(let left, let value), .variable(let right, let other)):
-      left == right && (value.map { [$0] } ?? []).hasSameBytes(as: other.map { [$0] } ?? [])
-        && (value == nil) == (other == nil)
-    case (.recursive(let left, let value), .recursive(let right, let other)):
-      left == right && (value ?? []).hasSameBytes(as: other ?? []) && (value == nil) == (other == nil)
-    default: false
+    case (.text, .text), (.variable, .variable), (.recursive, .recursive): break
+    default: return false
     }
+    guard variable == other.variable else { return false }
+    guard let names, let others = other.names else { return names == nil && other.names == nil }
+    return names.hasSameBytes(as: others)
   }
 
   /// The variable with a value.

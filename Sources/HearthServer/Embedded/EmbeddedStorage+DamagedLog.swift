@@ -17,9 +17,7 @@ extension EmbeddedStorage {
   /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` must be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
   static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
-    guard case .file(let path) = location else { return false }
-    try LogMark(of: path).requireLog()
-    guard let log = DatabaseLog(damagedIn: path) else { return false }
+    guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }
     guard log.isDamage else { return true }
     let copy = path + "-log-check"
     try? FileManager.default.removeItem(atPath: copy)

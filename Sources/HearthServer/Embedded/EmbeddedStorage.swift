@@ -123,8 +123,11 @@ actor EmbeddedStorage: ExclusiveStorage {
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
+    let mark = if case .file(let path) = location { LogMark(of: path) } else { nil as LogMark? }
+    try mark?.requireLog()
     let hasGap = try Self.checkLog(of: location, databaseID, logger)
     let database = try Database(location, options: Self.options)
+    if let mark { database.noteLogMark(mark) }
     if hasGap { try Self.emptyLog(of: database) }
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,

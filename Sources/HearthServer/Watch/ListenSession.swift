@@ -198,12 +198,16 @@ struct ListenSession {
   }
 
   private static let authorizationAttempts = 4
+  /// Others on the same thread are served after so many decisions.
+  private static let decisionsPerTurn = 64
 
   /// Decides again on some targets, and on those that former rules have allowed. Those that may not be had any more end.
   private mutating func authorizeAgain(_ ids: Set<TargetID>) async throws {
     let release = database.ruleRelease
-    for id in targets.granted where ids.contains(id) || targets.target(id)?.grant?.release != release {
+    let due = targets.granted.filter { ids.contains($0) || targets.target($0)?.grant?.release != release }
+    for (number, id) in due.enumerated() {
       guard var target = targets.target(id) else { continue }
+      if number > 0, number.isMultiple(of: Self.decisionsPerTurn) { await Task.yield() }
       do {
         try await authorize(&target)
         targets.regrant(target)

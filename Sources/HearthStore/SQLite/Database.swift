@@ -87,8 +87,7 @@ package final class Database {
   package var injectFailure: ((FailurePoint) -> StoreError?)?
   /// The failure of a sync during a checkpoint; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var failedCheckpoint: StoreError?
-  /// True if the file is known to have the mark of ``LogMark``.
-  var hasLogMark = false
+  var logMark = LogMark.Progress()
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
 

@@ -20,9 +20,12 @@ package struct LogMark: Sendable {
   /// The size of the log; nil if there is none.
   package let logBytes: Int64?
 
-  /// Reads the mark of a database that is not open.
+  /// Reads the mark of a database that no connection of this process has open: closing a file lets go of all locks that the process has on it
+  /// (https://www.sqlite.org/howtocorrupt.html, section 2.2).
   package init(of database: String) {
     self.database = database
+    // First the log: who deletes it has moved it into the file before.
+    logBytes = Self.size(of: DatabaseLog.path(of: database))
     let header = FileHandle(forReadingAtPath: database).flatMap { file in
       defer { try? file.close() }
       return try? file.read(upToCount: Self.place.upperBound)
@@ -33,7 +36,6 @@ package struct LogMark: Sendable {
       }
       ?? false
     fileBytes = Self.size(of: database)
-    logBytes = Self.size(of: DatabaseLog.path(of: database))
   }
 
   private static func size(of path: String) -> Int64? {
@@ -42,24 +44,47 @@ package struct LogMark: Sendable {
   }
 }
 
+extension LogMark {
+  /// The mark as far as an open connection knows it.
+  struct Progress {
+    /// True if the mark is in the file, and not in the log alone.
+    var isInFile = false
+    /// The commits until the next attempt, and the number after which that one is repeated.
+    private var (rest, wait) = (0, 1)
+
+    /// Returns true for the first commit, and then less and less often: an attempt is a checkpoint.
+    mutating func isDue() -> Bool {
+      guard !isInFile else { return false }
+      guard rest == 0 else {
+        rest -= 1
+        return false
+      }
+      (rest, wait) = (wait, 2 * wait)
+      return true
+    }
+  }
+}
+
 extension Database {
+  /// Takes note of the mark that was read before the database was opened.
+  package func noteLogMark(_ mark: LogMark) {
+    logMark.isInFile = mark.isSet
+  }
+
   /// Marks the file of the database, before the first commit whose loss would matter. Does nothing for a database in memory.
   ///
-  /// While another connection reads, the mark may not reach the file yet. Then the next call tries again.
+  /// While another connection reads, the mark may not reach the file yet. Later calls try again.
   package func setLogMark() throws(StoreError) {
-    guard !hasLogMark, case .file(let path) = location else { return }
-    if !LogMark(of: path).isSet {
-      if try integer("PRAGMA user_version") == 0 { try execute("PRAGMA user_version = 1") }
-      _ = try truncateLog()
-    }
-    hasLogMark = LogMark(of: path).isSet
+    guard case .file = location, logMark.isDue() else { return }
+    if try integer("PRAGMA user_version") == 0 { try execute("PRAGMA user_version = 1") }
+    logMark.isInFile = try truncateLog()
   }
 
   /// Removes the mark, if there is one, right before the last connection is closed. If that fails, the log stays, which the mark demands.
   package func clearLogMark() {
-    guard case .file(let path) = location, hasLogMark || LogMark(of: path).isSet else { return }
+    guard case .file = location else { return }
     do {
-      try execute("PRAGMA user_version = 0")
+      if try integer("PRAGMA user_version") != 0 { try execute("PRAGMA user_version = 0") }
     } catch {
       keepLogAtClose()
     }

@@ -110,6 +110,34 @@ struct ServerDamagedLogTests {
     }
   }
 
+  @Test("a mark that does not reach the file while somebody reads goes when the database is closed, and is tried again")
+  func markBehindReader() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      _ = try await files(path)
+      for commits in [1, 10] {
+        let storage = try open(path)
+        let reader = try Database(.file(path: path), options: .init(isReadOnly: true))
+        try reader.execute("BEGIN")
+        _ = try reader.firstRow("SELECT count(*) FROM server_state") { try $0.int64(at: 0) }
+        _ = try await storage.commit(CommitRequest(mutations: [.set(key("rooms/1"), ["n": .integer(1)])]))
+        try reader.execute("COMMIT")
+        reader.close()
+        for number in 1..<commits {
+          _ = try await storage.commit(CommitRequest(mutations: [.set(key("rooms/1"), ["n": .integer(Int64(number))])]))
+        }
+        // Without the log, a copy of the file of a server that goes on is known to be incomplete from the second attempt on.
+        let copy = folder + "/copy"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        #expect(LogMark(of: copy).isSet == (commits > 1))
+        try FileManager.default.removeItem(atPath: copy)
+        await storage.close()
+        #expect(try await found(path) == [true, true, true, true, true])
+      }
+    }
+  }
+
   @Test("an empty file with a log that has commits is not opened, which would delete the log")
   func emptyFile() async throws {
     try await withTemporaryFolder { folder in

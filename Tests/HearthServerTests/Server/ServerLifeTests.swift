@@ -102,6 +102,22 @@ struct ServerLifeTests {
     }
   }
 
+  @Test("a server without a terminal goes on after SIGHUP")
+  func hangUp() async throws {
+    try await withTemporaryFolder { folder in
+      let server = try ServeProcess(folder: folder)
+      defer { server.end() }
+      let port = try await server.port()
+      server.send(SIGHUP)
+      try await RawHTTP2Client.withConnection(toPort: port) { client in
+        try await client.send([RawHTTP2Client.Frame.request(1, [:]), try .getMessage(1)])
+        try await client.wait(for: "an answer") { $0.statuses[1] != nil }
+      }
+      server.send(SIGTERM)
+      #expect(try await server.exitStatus() == 0)
+    }
+  }
+
   @Test("a data folder that cannot be used, or is used by another server, is named")
   func folders() async throws {
     try await withTemporaryFolder { folder in
