@@ -138,9 +138,9 @@ extension LogMark {
       throw StoreError(
         kind: .corrupt,
         message: """
-          The write-ahead log "\(path)-wal" is missing: the server was not stopped when the file was copied, or was killed. The newest commits \
-          are in the log only, perhaps all of them. Put it next to the file, or restore a backup of both. If another program has moved it into \
-          the file, such as sqlite3, or if it is lost: to go on with what the file holds, make an empty file "\(path)-wal".
+          The write-ahead log "\(path)-wal" is missing, and the newest commits may be there only: the server was killed, or was not stopped when \
+          the file was copied. Put the log there, or restore a backup of both. To go on with what the file holds, which is all if sqlite3 has \
+          emptied the log, make an empty file of this name.
           """)
     }
     if fileBytes == 0, let logBytes, logBytes > 0 {
