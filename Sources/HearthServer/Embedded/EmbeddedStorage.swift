@@ -127,7 +127,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     try mark?.requireLog()
     let hasGap = try Self.checkLog(of: location, databaseID, logger)
     let database = try Database(location, options: Self.options)
-    if let mark { database.noteLogMark(mark) }
+    if let mark { try database.noteLogMark(mark) }
     if hasGap { try Self.emptyLog(of: database) }
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,

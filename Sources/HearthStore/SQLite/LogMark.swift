@@ -66,9 +66,9 @@ extension LogMark {
 }
 
 extension Database {
-  /// Takes note of the mark that was read before the database was opened.
-  package func noteLogMark(_ mark: LogMark) {
-    logMark.isInFile = mark.isSet
+  /// Takes note of the mark that was read before the database was opened. A server that was killed at its end has removed it in the log alone.
+  package func noteLogMark(_ mark: LogMark) throws(StoreError) {
+    logMark.isInFile = try mark.isSet && integer("PRAGMA user_version") != 0
   }
 
   /// Marks the file of the database, before the first commit whose loss would matter. Does nothing for a database in memory.

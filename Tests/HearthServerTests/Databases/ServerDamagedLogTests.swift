@@ -138,6 +138,31 @@ struct ServerDamagedLogTests {
     }
   }
 
+  @Test("a mark that a killed server had begun to remove is set again by the next commit")
+  func killedAtItsEnd() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = folder + "/database.sqlite"
+      var files = try await files(path)
+      try put(files, at: path)
+      let ending = try Database(.file(path: path))
+      try ending.execute("PRAGMA user_version = 0")
+      files.log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+      ending.close()
+      try put(files, at: path)
+      let storage = try open(path)
+      _ = try await storage.commit(CommitRequest(mutations: [.set(key("rooms/1"), ["n": .integer(1)])]))
+      let other = try Database(.file(path: path))
+      #expect(try other.firstRow("PRAGMA wal_checkpoint(TRUNCATE)") { try $0.int64(at: 0) } == 0)
+      other.close()
+      let copy = folder + "/copy"
+      try FileManager.default.copyItem(atPath: path, toPath: copy)
+      #expect(LogMark(of: copy).isSet)
+      await storage.close()
+      #expect(!LogMark(of: path).isSet)
+    }
+  }
+
   @Test("an empty file with a log that has commits is not opened, which would delete the log")
   func emptyFile() async throws {
     try await withTemporaryFolder { folder in
