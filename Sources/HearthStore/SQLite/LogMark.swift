@@ -68,7 +68,8 @@ extension LogMark {
 extension Database {
   /// Takes note of the mark that was read before the database was opened. A server that was killed at its end has removed it in the log alone.
   package func noteLogMark(_ mark: LogMark) throws(StoreError) {
-    logMark.isInFile = try mark.isSet && integer("PRAGMA user_version") != 0
+    let isSetInTheLog = try integer("PRAGMA user_version") != 0
+    logMark.isInFile = mark.isSet && isSetInTheLog
   }
 
   /// Marks the file of the database, before the first commit whose loss would matter. Does nothing for a database in memory.
