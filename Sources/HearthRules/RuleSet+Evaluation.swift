@@ -15,7 +15,7 @@ extension RuleSet {
 
   /// Decides a query: it is allowed if the rules allow every document that it could return, by its filters alone.
   ///
-  /// Each disjunct of the filters is decided for itself, with limits of its own for expressions.
+  /// Each disjunct of the filters is decided for itself, with limits of its own for expressions. They share the bound of work.
   /// - Parameters: As for ``evaluate(_:isTraced:lookUp:)``.
   package func evaluate(
     _ query: RuleQuery, auth: RuleValue, time: RuleTimestamp, isTraced: Bool = false,
@@ -29,6 +29,7 @@ extension RuleSet {
       let request = RuleRequest(query, known: known, auth: auth, time: time)
       var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
       machine.documents = result.documents
+      machine.workDone = result.workDone
       var evaluation = Evaluation(source, machine: machine)
       evaluation.run(query.target)
       let decision = evaluation.decision
@@ -36,6 +37,7 @@ extension RuleSet {
       result.usesTime = result.usesTime || decision.usesTime
       result.refusals = Array((result.refusals + decision.refusals).prefix(RuleDecision.largestRefusalCount))
       result.expressionCount += decision.expressionCount
+      result.workDone = decision.workDone
       if let trace = decision.trace { result.trace = RuleTrace(rules: (result.trace?.rules ?? []) + trace.rules) }
       switch decision.answer {
       case .allowed: continue

@@ -24,8 +24,8 @@ extension WireTranslator {
   /// - Parameters:
   ///   - readTime: the version of the whole answer; `.none` when it is not known.
   ///   - field: the place of the bytes, for the error.
-  /// - Throws: a ``WireError`` when the bytes are malformed, the name is not one of this database, or there
-  ///   is no update time.
+  /// - Throws: a ``WireError`` when the bytes are malformed, the name is not one of this database, there is no update time, or a time is
+  ///   outside of the years 1 to 9999.
   package func decode(
     documentBytes bytes: some Collection<UInt8>, readTime: SnapshotVersion, at field: String = "Document"
   ) throws(WireError) -> Document {
@@ -35,6 +35,9 @@ extension WireTranslator {
       guard let updateTime = parts.updateTime, SnapshotVersion(updateTime) != .none else {
         throw WireError(field: "update_time", message: "document \"\(parts.name)\" comes without its update time")
       }
+      // The cache stores no other times.
+      try checkRange(seconds: updateTime.seconds, at: "update_time")
+      if let createTime = parts.createTime { try checkRange(seconds: createTime.seconds, at: "create_time") }
       return Document.found(
         key, version: SnapshotVersion(updateTime),
         createTime: parts.createTime.map { SnapshotVersion($0) } ?? .none, readTime: readTime, fields: parts.fields)

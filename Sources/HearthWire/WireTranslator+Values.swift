@@ -224,7 +224,8 @@ extension WireTranslator {
     return Timestamp(seconds: message.seconds, nanoseconds: message.nanos)
   }
 
-  private func checkRange(seconds: Int64, at field: String) throws(WireError) {
+  /// Checks a point in time against the range of ``decode(_:at:)-(Google_Protobuf_Timestamp,_)``.
+  func checkRange(seconds: Int64, at field: String) throws(WireError) {
     guard Timestamp.validSeconds.contains(seconds) else {
       throw WireError(
         field: "\(field).seconds",

@@ -52,6 +52,43 @@ struct EndToEndTests {
     }
   }
 
+  @Test("conditions that are joined one by one are answered, and a query that no backend can read ends alone")
+  func queriesThatCannotBeSent() async throws {
+    try await withServer { host in
+      let firestore = try TestFirestore(host: host).firestore
+      let cities = firestore.collection("cities")
+      let fields = Dictionary(uniqueKeysWithValues: (0..<60).map { ("f\($0)", 1) })
+      try await cities.document("SF").setData(fields)
+      let conditions = (0..<60).map { Hearth.Filter.whereField("f\($0)", isEqualTo: 1) }
+      let joined = conditions.dropFirst().reduce(conditions[0]) { .andFilter([$0, $1]) }
+      let nested = conditions.enumerated().dropFirst().reduce(conditions[0]) { inner, next in
+        next.offset.isMultiple(of: 2) ? .andFilter([inner, next.element]) : .orFilter([inner, next.element])
+      }
+      let tooDeep = cities.whereFilter(nested)
+      let tooLarge = cities.whereField("text", isEqualTo: String(repeating: "x", count: 11 << 20))
+
+      let (all, _) = cities.record(includeMetadataChanges: true)
+      let (some, _) = cities.whereFilter(joined).record(includeMetadataChanges: true)
+      for (query, reason) in [(tooDeep, "nested too deep"), (tooLarge, "bytes")] {
+        let (none, _) = query.record()
+        let failure = await #expect(throws: NSError.self) { _ = try await none.next().get() }
+        #expect(failure?.code == FirestoreErrorCode.invalidArgument.rawValue)
+        #expect(failure?.localizedDescription.contains(reason) == true, "\(failure as Any)")
+        for source in [FirestoreSource.default, .server, .cache] {
+          await #expect(throws: NSError.self) { try await query.getDocuments(source: source) }
+        }
+        await #expect(throws: NSError.self) { try await query.count.getAggregation(source: .server) }
+        await #expect(throws: NSError.self) { try await query.pin() }
+      }
+      _ = try await some.next { (try? $0.get().metadata.isFromCache) == false && (try? $0.get().count) == 1 }
+      try await cities.document("LA").setData(fields)
+      for events in [all, some] {
+        _ = try await events.next { (try? $0.get().metadata.isFromCache) == false && (try? $0.get().count) == 2 }
+      }
+      try await firestore.terminate()
+    }
+  }
+
   @Test("values of every kind come back as they went")
   func values() async throws {
     try await withServer { host in

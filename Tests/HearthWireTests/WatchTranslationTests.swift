@@ -116,8 +116,15 @@ struct WatchTranslationTests {
     Malformed(field: "ListenResponse.target_change.read_time.seconds") { $0.targetChange.readTime.seconds = .min },
     Malformed(field: "ListenResponse.document_change.document.name") { $0.documentChange = .init() },
     Malformed(field: "ListenResponse.document_change.document.update_time") {
-      $0.documentChange.document = Data(
-        EncodedDocument.encode(name: name, fields: .empty, createTime: nil, updateTime: nil))
+      $0.documentChange.document = document(createTime: nil, updateTime: nil)
+    },
+    Malformed(field: "ListenResponse.document_change.document.update_time.seconds") {
+      $0.documentChange.document = document(createTime: nil, updateTime: Timestamp(seconds: .max, nanoseconds: 0))
+    },
+    Malformed(field: "ListenResponse.document_change.document.create_time.seconds") {
+      $0.documentChange.document = document(
+        createTime: Timestamp(seconds: -62_135_596_801, nanoseconds: 0),
+        updateTime: Timestamp(seconds: 1, nanoseconds: 0))
     },
     Malformed(field: "ListenResponse.document_change.document") { $0.documentChange.document = Data([0x0a]) },
     Malformed(field: "ListenResponse.document_delete.document") { $0.documentDelete.document = "cities/SF" },
@@ -130,6 +137,10 @@ struct WatchTranslationTests {
     },
     Malformed(field: "ListenResponse.filter.count") { $0.filter.count = -1 },
   ]
+
+  private static func document(createTime: Timestamp?, updateTime: Timestamp?) -> Data {
+    Data(EncodedDocument.encode(name: name, fields: .empty, createTime: createTime, updateTime: updateTime))
+  }
 
   @Test("a malformed answer is refused with the name of the field", arguments: malformed)
   func refusesMalformed(_ malformed: Malformed) throws {

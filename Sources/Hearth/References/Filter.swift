@@ -19,6 +19,16 @@ public final class Filter: NSObject, Sendable {
     case field(HearthModel.FieldPath, FieldFilter.Operator, Result<Value, ProgrammingError>)
     case composite(CompositeFilter.Operator, [Condition])
 
+    /// The conditions together. One in the same kind of composite becomes a member of this one, which means the same: conditions that are added
+    /// to each other one by one are not nested.
+    static func joined(_ op: CompositeFilter.Operator, _ conditions: [Condition]) -> Condition {
+      var members: [Condition] = []
+      for condition in conditions {
+        if case .composite(op, let inner) = condition { members += inner } else { members.append(condition) }
+      }
+      return members.count == 1 ? members[0] : .composite(op, members)
+    }
+
     /// True if this is a composite without conditions, or with only such composites.
     var isEmpty: Bool {
       switch self {
@@ -58,12 +68,12 @@ public final class Filter: NSObject, Sendable {
 
   /// True if any of the filters is true. Without filters there is no condition.
   public class func orFilter(_ filters: [Filter]) -> Filter {
-    Filter(.composite(.or, filters.map(\.condition)))
+    Filter(.joined(.or, filters.map(\.condition)))
   }
 
   /// True if all of the filters are true. Without filters there is no condition.
   public class func andFilter(_ filters: [Filter]) -> Filter {
-    Filter(.composite(.and, filters.map(\.condition)))
+    Filter(.joined(.and, filters.map(\.condition)))
   }
 
   /// The field is equal to the value. Null and NaN are legal values.

@@ -33,13 +33,13 @@ public class Query: NSObject, @unchecked Sendable {
   public let firestore: Firestore
   let model: HearthModel.Query
   /// The error that every read and listener of the query gets; nil if it can be run. A cursor may be impossible because of a document's
-  /// data, which is no error of the application.
+  /// data, which is no error of the application, and a query too large to be sent.
   let fault: NSError?
 
   init(firestore: Firestore, model: HearthModel.Query, fault: NSError? = nil) {
     self.firestore = firestore
     self.model = model
-    self.fault = fault
+    self.fault = fault ?? OutgoingQueryLimits.refusal(of: model)
   }
 
   /// Equality as in the type's description.

@@ -84,7 +84,7 @@ public struct TypedFilter<Model: QueryableModel>: Sendable {
 
   private static func composite(_ op: CompositeFilter.Operator, _ filters: [TypedFilter]) -> TypedFilter {
     TypedFilter(
-      condition: Result { .composite(op, try filters.map { try $0.condition.get() }) }
+      condition: Result { .joined(op, try filters.map { try $0.condition.get() }) }
         .mapError { $0 as NSError })
   }
 }

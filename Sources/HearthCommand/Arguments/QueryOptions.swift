@@ -26,7 +26,7 @@ struct QueryOptions: ParsableArguments {
     help: "A field, FIELD:desc or 'FIELD desc'; may be repeated.")
   var orders: [String] = []
 
-  @Option(help: "No more documents than this.")
+  @Option(parsing: .unconditional, help: "No more documents than this.")
   var limit: Int?
 
   @Option(

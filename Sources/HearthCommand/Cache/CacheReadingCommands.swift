@@ -127,7 +127,7 @@ struct CacheDocumentsCommand: ParsableCommand {
     help: "The path of a collection, such as cities or cities/SF/shops; without it, all collections are listed.")
   var collection: String?
 
-  @Option(help: "No more documents than this.")
+  @Option(parsing: .unconditional, help: "No more documents than this.")
   var limit = 100
 
   @OptionGroup var view: ViewpointOptions

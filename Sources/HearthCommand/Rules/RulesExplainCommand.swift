@@ -117,10 +117,10 @@ struct RuleRequestOptions: ParsableArguments {
     name: [.customLong("order-by"), .customLong("order")], help: "For list: FIELD or FIELD:desc. Can be repeated.")
   var orders: [String] = []
 
-  @Option(help: "For list: no more documents than this.")
+  @Option(parsing: .unconditional, help: "For list: no more documents than this.")
   var limit: Int?
 
-  @Option(help: "For list: the number of documents that are left out first.")
+  @Option(parsing: .unconditional, help: "For list: the number of documents that are left out first.")
   var offset: Int?
 
   @Flag(

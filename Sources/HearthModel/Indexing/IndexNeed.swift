@@ -105,15 +105,14 @@ extension DeclaredIndexes {
     (field.kind == .descending) == (keyDirection == .descending)
   }
 
-  /// The compared fields that a composite index holds, if it goes on with what the need sorts. It may be read backwards.
+  /// The compared fields that a composite index holds, if it goes on with what the need sorts. Production does not read it backwards: an order
+  /// and its reverse, for example of `limitToLast`, need an index each.
   private func prefix(of index: QueryIndexDefinition, for need: IndexNeed) -> [IndexDefinition.Field]? {
     guard ByteOrder.areEqual(index.collectionGroup, need.collectionGroup), index.scope == need.scope,
       index.vector == need.vector, index.fields.count >= need.sorted.count
     else { return nil }
     let (head, tail) = (index.fields.dropLast(need.sorted.count), Array(index.fields.suffix(need.sorted.count)))
-    let isForward = tail == need.sorted && index.keyDirection == need.keyDirection
-    let isBackward = tail == need.sorted.map(\.reversed) && index.keyDirection != need.keyDirection
-    guard isForward || isBackward || need.vector != nil && tail == need.sorted else { return nil }
+    guard tail == need.sorted, index.keyDirection == need.keyDirection || need.vector != nil else { return nil }
     var fields: [IndexDefinition.Field] = []
     for field in head {
       let compared = IndexDefinition.Field(path: field.path, kind: field.kind == .contains ? .contains : .ascending)
@@ -141,15 +140,5 @@ extension DeclaredIndexes {
       segments.removeLast()
     }
     return need.scope == .collection
-  }
-}
-
-extension IndexDefinition.Field {
-  fileprivate var reversed: Self {
-    switch kind {
-    case .ascending: Self(path: path, kind: .descending)
-    case .descending: Self(path: path, kind: .ascending)
-    case .contains: self
-    }
   }
 }

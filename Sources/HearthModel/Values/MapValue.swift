@@ -136,11 +136,15 @@ extension MapValue {
   static let localWriteTimeKey = "__local_write_time__"
   static let previousValueKey = "__previous_value__"
 
+  /// True if the map says that it is a vector, whatever else it holds.
+  package var isOfVectorType: Bool {
+    guard case .string(let type)? = self[Self.typeKey] else { return false }
+    return ByteOrder.areEqual(type, Self.vectorType)
+  }
+
   /// The elements, if the map is a vector.
   var vectorArray: [Value]? {
-    guard case .string(let type)? = self[Self.typeKey], ByteOrder.areEqual(type, Self.vectorType),
-      case .array(let elements)? = self[Self.vectorKey]
-    else { return nil }
+    guard isOfVectorType, case .array(let elements)? = self[Self.vectorKey] else { return nil }
     return elements
   }
 }

@@ -19,6 +19,7 @@ struct Evaluation {
     decision.documents = machine.documents
     decision.usesTime = machine.usesTime
     decision.expressionCount = machine.expressionCount
+    decision.workDone = machine.workDone
   }
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {

@@ -19,7 +19,8 @@ struct Machine {
   var stack: [Outcome] = []
   private var frames: [Frame] = []
   private(set) var expressionCount = 0
-  private(set) var workDone = 0
+  /// Of this request, and of those that share its bound.
+  var workDone = 0
   /// True if a condition has seen the time of the request.
   private(set) var usesTime = false
   /// Documents that were looked up, in the order in which they were first needed.

@@ -25,6 +25,8 @@ package struct RuleDecision: Sendable {
   /// True if conditions looked at the time of the request: at another time, the answer may be another one.
   package internal(set) var usesTime = false
   package internal(set) var expressionCount = 0
+  /// In units of ``RuleResourceLimits/work``.
+  package internal(set) var workDone = 0
   package internal(set) var trace: RuleTrace?
 
   package var isAllowed: Bool { answer == .allowed }

@@ -10,8 +10,9 @@ struct Compiler {
   var issues: IssueList
   var program = Program()
   private var graph: CallGraph
-  var nameIndexes: [String: Int32] = [:]
-  var patternIndexes: [String: Int32] = [:]
+  /// By bytes: texts that show the same characters are different names and patterns.
+  var nameIndexes: [ExactText: Int32] = [:]
+  var patternIndexes: [ExactText: Int32] = [:]
   /// The function that is being compiled; nil in a condition.
   private var function: Int?
   /// The block whose names are visible.
@@ -245,7 +246,7 @@ struct Compiler {
 
   /// Compiles a regular expression that stands in the rules. As in production, only `matches` is refused if it is none.
   private mutating func pattern(_ text: String, _ node: Int, _ method: Method) -> Int32 {
-    if let index = patternIndexes[text] { return index }
+    if let index = patternIndexes[ExactText(text)] { return index }
     do {
       program.patterns.append(try RegularExpression(text, programLimit: limits.resources.patternProgram))
     } catch {
@@ -253,15 +254,15 @@ struct Compiler {
       return -1
     }
     let index = Int32(clamping: program.patterns.count - 1)
-    patternIndexes[text] = index
+    patternIndexes[ExactText(text)] = index
     return index
   }
 
   mutating func index(of name: String) -> Int32 {
-    if let index = nameIndexes[name] { return index }
+    if let index = nameIndexes[ExactText(name)] { return index }
     program.names.append(name)
     let index = Int32(clamping: program.names.count - 1)
-    nameIndexes[name] = index
+    nameIndexes[ExactText(name)] = index
     return index
   }
 }

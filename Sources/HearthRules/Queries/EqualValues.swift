@@ -1,13 +1,19 @@
 extension RuleValue {
   /// The values that a filter by this one finds and that rules tell apart, itself first.
   ///
-  /// A filter does not tell the type of a number: `3.0` finds 3, and `0.0` finds 0 and -0.0. Rules do: 3.0 is not in `[3, 4]`. As in
-  /// production, an integer stands for itself alone.
+  /// A filter does not tell the type of a number: `3.0` finds 3, and `0.0` finds 0 and -0.0, also as a coordinate. Rules do: 3.0 is not in
+  /// `[3, 4]`. As in production, an integer stands for itself alone.
   /// - Returns: Nil if there are more than the limit.
   func equalValues(limit: Int) -> [RuleValue]? {
     switch self {
     case .float(0): return [.float(0), .int(0), .float(-0.0)]
     case .float(let number): return [self] + (Int64(exactly: number).map { [.int($0)] } ?? [])
+    case .latlng(let point):
+      return point.latitude.withBothZeros.flatMap { latitude in
+        point.longitude.withBothZeros.compactMap { longitude in
+          RuleLatLng(latitude: latitude, longitude: longitude).map { .latlng($0) }
+        }
+      }
     case .list(let list):
       return list.items.map { $0.equalValues(limit: limit) }.combinations(limit: limit)?.map { .list(RuleList($0)) }
     case .map(let map):
@@ -18,6 +24,11 @@ extension RuleValue {
     default: return [self]
     }
   }
+}
+
+extension Double {
+  /// The number itself, and for zero the one with the other sign, too.
+  fileprivate var withBothZeros: [Double] { isZero ? [self, -self] : [self] }
 }
 
 extension [[RuleValue]?] {

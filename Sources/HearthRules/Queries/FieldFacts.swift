@@ -74,10 +74,13 @@ extension FieldConstraint {
 }
 
 extension RuleValue {
-  /// False for values that may stand for several of documents: references of other projects, and times that are not set yet.
+  /// False for values that may stand for several of documents, or are equal to several: references of other projects, times that are not set
+  /// yet, and numbers that filters compare exactly and rules as doubles.
   fileprivate var isExact: Bool {
     switch self {
     case .path, .timestamp: false
+    case .int(let number): number.magnitude < 1 << 53
+    case .float(let number): number.magnitude < 0x1p53
     case .list(let list): list.items.allSatisfy(\.isExact)
     case .map(let map): map.fields.values.allSatisfy(\.isExact)
     default: true

@@ -6,8 +6,8 @@ internal import SwiftProtobuf
 
 /// The answers to the latest labelled requests.
 ///
-/// A client is the first half of a label. If there are too many answers in all, the answers beyond ``fairCount`` of the client with the
-/// most answers are removed first. So a client with many labels takes room from itself and not from others.
+/// A client is ``RequestLabel/client``. If there are too many answers in all, the answers beyond ``fairCount`` of the client with the largest
+/// ones are removed first. So a client with many labels takes room from itself and not from others.
 ///
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
 /// can send the batch again, even after a restart of either side, and it is applied once.
@@ -18,9 +18,16 @@ struct BatchResponses {
     var microseconds: Int64 = 30 * 24 * 3_600_000_000
     /// A cache has at most 10 batches in flight. The rest is for copies of it, which count as the same client.
     var countPerClient: Int64 = 1_024
+    /// The maximum size of the answers of one client: more than 10 batches of the largest size have.
+    var bytesPerClient: Int64 = 32 * 1024 * 1024
     var count: Int64 = 1_000_000
     /// The maximum size of the answers of all clients.
     var bytes: Int64 = 256 * 1024 * 1024
+
+    /// The bounds of a client, or of those many that count as one.
+    fileprivate func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
+      ofMany ? (count / 2, bytes / 2) : (countPerClient, bytesPerClient)
+    }
   }
 
   /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
@@ -95,7 +102,9 @@ struct BatchResponses {
     var totals = try totals()
     totals.count += 1
     totals.bytes += Int64(response.count)
-    try removeOldest(of: client, upTo: number - retention.countPerClient, &totals)
+    let share = retention.share(ofMany: request.isOfMany)
+    try removeOldest(of: client, upTo: number - share.count, &totals)
+    try removeOldest(of: client, beyond: share.bytes, &totals)
     try removeOldest(before: outcome.version.microseconds - retention.microseconds, &totals)
     try removeExcess(&totals)
     try store(totals)
@@ -172,6 +181,23 @@ struct BatchResponses {
       try select.bind(3, Self.removedPerCommit)
     }
     for answer in old { try remove(answer, &totals) }
+  }
+
+  private func removeOldest(of client: Int64, beyond bytes: Int64, _ totals: inout Totals) throws {
+    let select = try database.prepare("SELECT bytes FROM server_batch_clients WHERE client = ?")
+    try select.bind(1, client)
+    guard try select.step() else { return }
+    var excess = try select.int64(at: 0) - bytes
+    select.reset()
+    guard excess > 0 else { return }
+    let old = try answers("WHERE client = ? ORDER BY number LIMIT ?") { select in
+      try select.bind(1, client)
+      try select.bind(2, Self.removedPerCommit)
+    }
+    for answer in old where excess > 0 {
+      try remove(answer, &totals)
+      excess -= answer.bytes + Int64(Self.bytesPerAnswer)
+    }
   }
 
   private func removeOldest(before time: Int64, _ totals: inout Totals) throws {

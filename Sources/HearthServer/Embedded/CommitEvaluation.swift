@@ -91,6 +91,7 @@ struct CommitEvaluation {
       outcome.document = current
     } else if outcome.document.isFound, !isForGuard {
       try DocumentLimits.check(outcome.document, name: database.name(of: mutation.key))
+      try WriteLimits.checkVectors(writtenBy: mutation, in: outcome.document, database: database)
     }
     documents[index].after = outcome.document
     results.append(

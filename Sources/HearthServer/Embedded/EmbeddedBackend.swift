@@ -27,6 +27,8 @@ final class EmbeddedBackend: Databases {
     var declaredIndexes: [IndexDefinition]?
     /// Grows with each declaration.
     var declarations = 0
+    /// When databases were closed last because another one found no room.
+    var lastRoom = Int64.min
     /// They wait until all databases are closed.
     var ends: [CheckedContinuation<Void, Never>] = []
   }
@@ -52,6 +54,10 @@ final class EmbeddedBackend: Databases {
 
   /// A database without calls, listeners and transactions is closed after this time.
   static let idleMicroseconds: Int64 = 300_000_000
+  /// The same where another database finds no room.
+  static let pauseMicroseconds: Int64 = 10_000_000
+  /// The least time from making room to making room again.
+  private static let roomMicroseconds: Int64 = 1_000_000
   /// The databases that are closed at the same time. Each has a thread that waits for the disk.
   private static let closingsAtOnce = 8
 
@@ -177,6 +183,7 @@ final class EmbeddedBackend: Databases {
     case .shutDown: throw Table.shutDownError
     case .full:
       metrics?.exceeded(.databases)
+      makeRoom()
       throw StatusError(
         code: .resourceExhausted,
         message: "\(limits.databases) \(subject), the most that one server serves (hearth serve --max-databases)")
@@ -291,24 +298,47 @@ final class EmbeddedBackend: Databases {
     for database in openDatabases().all { await database.storage.trimHistory() }
   }
 
-  /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again; one that comes while
-  /// its database is being closed waits for that.
+  /// Closes the databases that nobody has used for ``idleMicroseconds``. The next call opens them again; one that comes while its database is
+  /// being closed waits for that. Databases in memory are closed only if they have no documents.
   func closeIdle() async {
-    guard folder != nil else { return }
-    let time = clock.elapsedMicroseconds - Self.idleMicroseconds
+    await closeUnused(for: Self.idleMicroseconds)
+  }
+
+  /// Closes databases that are not in use, so that those that found no room find it when they are tried again.
+  private func makeRoom() {
+    let now = clock.elapsedMicroseconds
+    let isDue = state.withLock { state in
+      guard state.lastRoom <= now - Self.roomMicroseconds else { return false }
+      state.lastRoom = now
+      return true
+    }
+    guard isDue else { return }
+    Task { await closeUnused(for: Self.pauseMicroseconds) }
+  }
+
+  private func closeUnused(for microseconds: Int64) async {
+    let time = clock.elapsedMicroseconds - microseconds
     let unused = state.withLock { $0.table.unused(since: time) }
     await Self.forEach(unused) { [self] in await closeIfUnused($0, since: time) }
   }
 
   private func closeIfUnused(_ id: DatabaseID, since time: Int64) async {
     guard let database = state.withLock({ $0.table.beginClosing(id, unusedSince: time) }) else { return }
-    if database.transactions.hasOpen {
+    if await isNeeded(database) {
       let now = clock.elapsedMicroseconds
       change { $0.keep(id, database, at: now) }
       return declareIndexes(inOpened: database.storage)
     }
     await close(database)
     logger.debug("idle database closed", metadata: ["database": .escaped(id)])
+  }
+
+  private func isNeeded(_ database: HostedDatabase) async -> Bool {
+    if database.transactions.hasOpen { return true }
+    guard folder == nil else { return false }
+    let all = Query(path: ResourcePath(), collectionGroup: "").with(limit: 1)
+    guard let page = try? await database.storage.page(of: all, after: nil, at: nil) else { return true }
+    return !page.answer.documents.isEmpty
   }
 
   private func close(_ database: HostedDatabase) async {

@@ -80,6 +80,27 @@ enum WriteLimits {
     }
   }
 
+  /// Checks the vectors into which a merge or transform has written. Its own values were checked before.
+  ///
+  /// - Parameter document: What the mutation leaves.
+  /// - Throws: INVALID_ARGUMENT that names the field; `WireFormatError` for damaged fields.
+  static func checkVectors(writtenBy mutation: Mutation, in document: Document, database: DatabaseID) throws {
+    var paths = mutation.transforms.map(\.path)
+    if case .patch(_, let mask) = mutation.operation { paths += mask.paths }
+    paths.removeAll { $0.segments.count == 1 }
+    guard !paths.isEmpty else { return }
+    let checker = ValueChecker(place: WritePlace(database: database, key: document.key))
+    let fields = try document.fields.decoded()
+    for path in paths {
+      var map = fields
+      for (index, name) in path.segments.dropLast().enumerated() {
+        guard case .map(let inner)? = map[name] else { break }
+        if inner.isOfVectorType { try checker.checkVector(inner, at: Array(path.segments[...index])) }
+        map = inner
+      }
+    }
+  }
+
   /// - Throws: INVALID_ARGUMENT for more transforms of one document than a commit may have.
   static func checkTransforms(count: Int, of key: DocumentKey, in database: DatabaseID) throws(StatusError) {
     guard count <= maximumTransformsPerDocument else {
@@ -235,7 +256,7 @@ private struct ValueChecker {
     }
   }
 
-  private func checkVector(_ map: MapValue, at path: [String]) throws(StatusError) {
+  func checkVector(_ map: MapValue, at path: [String]) throws(StatusError) {
     guard map.count == 2, case .array(let elements)? = map["value"] else {
       throw failure(path, "a vector has the entries __type__ and value, and no others")
     }

@@ -17,6 +17,12 @@ struct RuleCheck: Sendable {
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
+  /// The effort of all decisions on a request, in units of `RuleResourceLimits.work`. Each decision alone may take half of it.
+  static let effortOfRequest = 64 << 20
+  /// An expression takes as long as so many units of work.
+  private static let effortOfExpression = 64
+  /// Others on the same thread are served after so much.
+  private static let effortPerTurn = 2 << 20
 
   /// Reads documents, found or missing.
   typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
@@ -94,6 +100,8 @@ struct RuleCheck: Sendable {
     while true {
       let snapshot = known
       let decision = try evaluate { snapshot[$0] }
+      try spend(on: decision, &known)
+      if known.takeTurn(after: Self.effortPerTurn) { await Task.yield() }
       switch decision.answer {
       case .allowed:
         count(decision)
@@ -111,6 +119,18 @@ struct RuleCheck: Sendable {
         for (name, key) in unread { try known.add(byKey[key] ?? .missing(key, version: .none), for: name) }
       }
     }
+  }
+
+  /// - Throws: PERMISSION_DENIED if the decisions on the request take too long together.
+  private func spend(on decision: RuleDecision, _ known: inout KnownDocuments) throws(StatusError) {
+    known.effort += decision.workDone + decision.expressionCount * Self.effortOfExpression
+    guard known.effort > Self.effortOfRequest else { return }
+    guard explains else { throw .insufficientPermissions }
+    throw StatusError(
+      code: .permissionDenied,
+      message:
+        "\(StatusError.insufficientPermissions.message) (the rules take more than \(Self.effortOfRequest) units of "
+        + "work for all documents of the request; \(Self.effortOfExpression) are an expression)")
   }
 
   private func count(_ decision: RuleDecision) {
@@ -150,6 +170,7 @@ extension RuleCheck: CommitGuard {
       while true {
         let snapshot = known
         let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
+        try spend(on: decision, &known)
         if case .needsDocuments(let wanted) = decision.answer {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
@@ -211,6 +232,9 @@ private struct KnownDocuments {
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
   private var usesTime = false
+  /// Of the decisions so far.
+  var effort = 0
+  private var effortAtTurn = 0
 
   init(_ database: DatabaseID) {
     self.database = database
@@ -237,6 +261,13 @@ private struct KnownDocuments {
 
   mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) {
     states[name] = try RuleMap.fields(of: document).map { .found($0) } ?? .missing
+  }
+
+  /// Returns true once for so much effort.
+  mutating func takeTurn(after effort: Int) -> Bool {
+    guard self.effort - effortAtTurn >= effort else { return false }
+    effortAtTurn = self.effort
+    return true
   }
 
   /// - Returns: The number of documents that were looked up by now.

@@ -2,12 +2,15 @@ package import HearthModel
 package import HearthRules
 
 extension RuleQuery {
-  /// A query as rules see it; nil for one of all collections, about which rules can say nothing.
+  /// A query as rules see it; nil for one of all collections, and for one that compares with vectors of another form than SDKs write, about which
+  /// rules can say nothing.
   package init?(_ query: Query, in database: DatabaseID) {
     var parent = database.ruleNames + query.path.segments
     var collection = query.collectionGroup
     if collection == nil { collection = parent.popLast() }
-    guard let collection, !collection.isEmpty else { return nil }
+    guard let collection, !collection.isEmpty,
+      !query.filters.contains(where: { $0.flattened.contains(where: \.value.hasUnusualVector) })
+    else { return nil }
     let filters = query.filters.map { RuleFilter($0) }
     self.init(
       parent: parent, collection: collection, hasAllDescendants: query.collectionGroup != nil,

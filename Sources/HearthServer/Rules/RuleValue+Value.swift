@@ -19,8 +19,9 @@ extension RuleValue {
     case .geoPoint(let point):
       self = RuleLatLng(latitude: point.latitude, longitude: point.longitude).map { .latlng($0) } ?? .null
     case .array(let elements): self = .list(elements.map { RuleValue($0) })
-    // One whose elements are not all numbers is a vector to queries, and is equal to no other one in rules.
-    case .map(let map): self = value.isVector ? .vector(value.vectorElements ?? [.nan]) : .map(RuleMap(map))
+    // Rules see of a vector its numbers alone. So one that holds anything else is a map to them.
+    case .map(let map):
+      self = value.isPlainVector ? .vector(value.vectorElements ?? []) : .map(RuleMap(map))
     }
   }
 }

@@ -40,16 +40,7 @@ final class ListenStream: Sendable {
     var session = state.withLock { $0.session.take() }
     switch input {
     case .message(let bytes):
-      if let excess = try call.excess(in: bytes, as: Google_Firestore_V1_ListenRequest.self) {
-        // A query that holds too much ends its target, as one that cannot run for another reason.
-        guard let head = try ListenRequestHead(of: bytes) else { throw excess }
-        if session == nil { session = try await open(head.request) }
-        try await session?.refuse(head.request.addTarget, excess)
-      } else {
-        let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
-        if session == nil { session = try await open(request) }
-        try await handle(request, of: bytes.readableBytes, &session)
-      }
+      try await handle(bytes, &session)
     case .signals(let signals):
       // A commit that comes from now on posts a new wake.
       if signals.contains(.refresh) { try await session?.refreshToken() }
@@ -57,6 +48,22 @@ final class ListenStream: Sendable {
     }
     try await session?.catchUp()
     state.withLock { [session] state in state.session = session }
+  }
+
+  private func handle(_ bytes: ByteBuffer, _ session: inout ListenSession?) async throws {
+    let request: Google_Firestore_V1_ListenRequest
+    do throws(CallStatus) {
+      if let excess = try call.excess(in: bytes, as: Google_Firestore_V1_ListenRequest.self) { throw excess }
+      request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
+    } catch {
+      // A query that holds too much, or is nested too deep to be read, ends its target, as one that cannot run for another reason.
+      guard let head = try? ListenRequestHead(of: bytes) else { throw error }
+      if session == nil { session = try await open(head.request) }
+      try await session?.refuse(head.request.addTarget, error)
+      return
+    }
+    if session == nil { session = try await open(request) }
+    try await handle(request, of: bytes.readableBytes, &session)
   }
 
   private func handle(

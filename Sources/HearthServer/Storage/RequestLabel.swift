@@ -15,8 +15,11 @@ struct RequestLabel: Hashable, Sendable {
   /// Preconditions are left out because they say when a write may be carried out, and this one has been: a client that repeats it under
   /// another condition, for instance because its rules for conflicts have changed, must not have it carried out again.
   private(set) var digest: [UInt8]
-  /// The client of the label, for the shares of ``BatchResponses``.
+  /// Who has a share of ``BatchResponses``: the client of the label. Of all callers but the owner it is the caller, who could invent any number
+  /// of clients.
   private(set) var client: UInt64
+  /// True if many share it: those whom nothing tells apart.
+  private(set) var isOfMany = false
 
   init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
     self.label = label
@@ -29,20 +32,18 @@ struct RequestLabel: Hashable, Sendable {
     digest = Self.digest(of: contents, in: database)
   }
 
-  /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client.
-  ///
-  /// - Parameter caller: The same text for all calls of a caller; empty for the owner, whose labels stay as they are.
-  func bound(to caller: String) -> RequestLabel {
-    guard !caller.isEmpty else { return self }
+  /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client. The owner's labels stay as
+  /// they are.
+  func bound(to caller: Caller) -> RequestLabel {
+    let name = Array(caller.boundTo.utf8)
+    guard !name.isEmpty else { return self }
     var hash = SHA256()
     hash.update(data: digest)
-    hash.update(data: Array(caller.utf8))
+    hash.update(data: name)
     var bound = self
     bound.digest = Array(hash.finalize())
-    var share = SHA256()
-    withUnsafeBytes(of: client.littleEndian) { share.update(bufferPointer: $0) }
-    share.update(data: Array(caller.utf8))
-    bound.client = share.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    bound.client = SHA256.hash(data: name).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    if case .nobody = caller { bound.isOfMany = true }
     return bound
   }
 

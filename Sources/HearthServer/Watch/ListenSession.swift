@@ -191,8 +191,13 @@ struct ListenSession {
       guard target.lookedUp != nil else { return }
       // They may have changed before they were joined.
       let present = try await database.grant(target.source, at: database.currentVersion())
-      if present?.basis.documents == grant?.basis.documents { return }
-      grant = present
+      guard present?.basis.documents == grant?.basis.documents else {
+        grant = present
+        continue
+      }
+      // The later decision stands: with other contents of the same documents, it may depend on the time.
+      target.grant = present
+      return
     }
     throw StatusError(code: .unavailable, message: "The rules look up other documents each time; listen again.")
   }
@@ -233,7 +238,9 @@ struct ListenSession {
   /// The documents that have left a target and that the caller may not get as they are now.
   private func hiddenDocuments(in changes: [WatchChange]) async -> Set<DocumentKey> {
     var hidden: Set<DocumentKey> = []
-    for change in changes where !change.isIn && change.isContentNew && change.document.document.isFound {
+    let leaving = changes.filter { !$0.isIn && $0.isContentNew && $0.document.document.isFound }
+    for (number, change) in leaving.enumerated() {
+      if number > 0, number.isMultiple(of: Self.decisionsPerTurn) { await Task.yield() }
       let document = change.document.document
       if await !decisions.mayGet(document, at: version, of: database) { hidden.insert(document.key) }
     }

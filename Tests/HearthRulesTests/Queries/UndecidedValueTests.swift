@@ -66,6 +66,32 @@ struct UndecidedValueTests {
     #expect(try isAllowed("resource.data.v != 'a'", .field(["v"], .notEqual, .string("a"))))
   }
 
+  @Test("a number from 2^53 on that a filter excludes proves nothing, because rules compare it as a double")
+  func excludedLargeNumbers() throws {
+    let condition = "resource.data.v != 9007199254740993 && !(resource.data.v in [9007199254740993])"
+    let large = [RuleValue.float(0x1p53), .int(1 << 53), .int(.min), .float(-0x1p60)]
+    for value in large.flatMap({ [$0, .list([$0]), .map(["n": $0])] }) {
+      for filter in [RuleFilter.field(["v"], .notEqual, value), .field(["v"], .notIn, .list([value]))] {
+        #expect(try !isAllowed(condition, filter))
+        #expect(try !isAllowed("resource.data.v != \(Int64.max)", filter))
+      }
+    }
+    let last = RuleFilter.field(["v"], .notEqual, .int((1 << 53) - 1))
+    #expect(try isAllowed("resource.data.v != \((1 << 53) - 1)", last))
+  }
+
+  @Test("a filter by a place with a coordinate of 0 is allowed only if one by that of -0 is, too")
+  func zeroCoordinates() throws {
+    for (latitude, longitude) in [(0.0, 1.0), (-0.0, 1), (1, 0), (0, -0.0)] {
+      let place = try RuleValue.latlng(#require(RuleLatLng(latitude: latitude, longitude: longitude)))
+      for zero in ["0.0", "-0.0"] {
+        let condition = "!(resource.data.v.latitude() in [\(zero)] || resource.data.v.longitude() in [\(zero)])"
+        #expect(try !isAllowed(condition, .field(["v"], .equal, place)), "\(latitude), \(longitude), \(zero)")
+      }
+      #expect(try isAllowed("resource.data.v.latitude() < 2", .field(["v"], .equal, place)))
+    }
+  }
+
   @Test("an offset that is not known is no number")
   func offset() throws {
     let rules = try RuleSet(RuleSources.file("match /q/{id} { allow list: if request.query.offset == 0; }"))

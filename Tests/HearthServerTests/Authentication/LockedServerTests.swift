@@ -190,7 +190,20 @@ struct LockedServerTests {
       versions.append(first)
     }
     #expect(Set(versions).count == versions.count)
-    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0.boundTo).client }).count == 3)
+    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0).client }).count == 3)
+  }
+
+  @Test("the clients that a caller names share the room of its answers; those of the owner have one each")
+  func sharesOfLabels() throws {
+    let labels = try ["aa", "ab"].map {
+      try RequestLabel(
+        parsing: "00000000000000\($0)-000000000000000000000000000000bb", mutations: [], database: ServerFixture.database
+      )
+    }
+    for (caller, count) in [(Caller.named("a"), 1), (.nobody, 1), (.owner, 2)] {
+      #expect(Set(labels.map { $0.bound(to: caller).client }).count == count)
+    }
+    #expect(labels[0].bound(to: .nobody).isOfMany && !labels[0].bound(to: .named("a")).isOfMany)
   }
 
   @Test("a page token is its caller's", arguments: strangers.indices)

@@ -1,5 +1,6 @@
 import HearthModel
 import HearthWire
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -12,9 +13,8 @@ struct DatabaseLimitsTests {
     return limits
   }
 
-  private static func backend(_ limits: DatabaseLimits) throws -> EmbeddedBackend {
-    try EmbeddedBackend(
-      location: .memory, limits: limits, clock: .system, logger: ServerFixture.quietLogger)
+  private static func backend(_ limits: DatabaseLimits, clock: ServerClock = .system) throws -> EmbeddedBackend {
+    try EmbeddedBackend(location: .memory, limits: limits, clock: clock, logger: ServerFixture.quietLogger)
   }
 
   @Test("one database more than are allowed is refused when it is created, and those that are open go on")
@@ -30,6 +30,38 @@ struct DatabaseLimitsTests {
     #expect(refusal?.code == .resourceExhausted)
     #expect(refusal?.message == "2 databases are open, the most that one server serves (hearth serve --max-databases)")
     try await create("two")
+    await backend.close()
+  }
+
+  @Test("a database in memory that was cleared makes room for another one; those with documents or a transaction stay")
+  func cleared() async throws {
+    let clock = ManualClock()
+    let backend = try Self.backend(Self.limits { $0.databases = 3 }, clock: clock.clock)
+    func create(_ name: String) async throws {
+      let database = try await backend.database(DatabaseID(projectID: name))
+      _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), ["name": Value.string(name)])]))
+    }
+    for name in ["one", "two", "three"] { try await create(name) }
+    func clear(_ name: String) async throws {
+      try await backend.database(DatabaseID(projectID: name)).storage.clear(ResourcePath())
+    }
+    try await clear("two")
+    try await clear("three")
+    _ = try await backend.database(DatabaseID(projectID: "three")).transactions.begin(
+      .pessimistic, repeating: [], at: nil)
+    await #expect(throws: StatusError.self) { try await create("four") }
+    clock.advance(seconds: 11)
+    try await waitUntil { (try? await create("four")) != nil }
+    clock.advance(seconds: 11)
+    await #expect(throws: StatusError.self) { try await create("five") }
+    // What would be closed is closed.
+    await backend.closeIdle()
+    #expect(Set(try await backend.names().map(\.projectID)) == ["one", "three", "four"])
+    for name in ["one", "four"] {
+      let storage = try await backend.database(DatabaseID(projectID: name)).storage
+      let found = try await storage.documents(for: [key("a/b")], at: nil).documents
+      #expect(try found.first?.fields.value(at: field("name")) == Value.string(name))
+    }
     await backend.close()
   }
 

@@ -4,6 +4,7 @@ import HearthModel
 import HearthServer
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import TestSupport
 import Testing
 
@@ -37,6 +38,43 @@ struct HostileRequestTests {
       let request = Wire.field(1, Array(Self.parent.utf8)) + Wire.field(2, selector + Wire.field(3, deep))
       #expect(await fixture.failure("RunQuery", request)?.code == .invalidArgument)
       try await fixture.expectService()
+    }
+  }
+
+  @Test("to listen to filters in filters end their target, and no other one of the stream")
+  func deepTarget() async throws {
+    try await ServerFixture.withServer { fixture in
+      func target(_ id: TargetID, levels: Int) -> Google_Firestore_V1_ListenRequest {
+        var filter = Google_Firestore_V1_StructuredQuery.Filter()
+        filter.unaryFilter.field.fieldPath = "f"
+        filter.unaryFilter.op = .isNull
+        for _ in 0..<levels {
+          let inner = filter
+          filter = .with {
+            $0.compositeFilter.op = .or
+            $0.compositeFilter.filters = [inner]
+          }
+        }
+        return .with { [filter] in
+          $0.database = ServerFixture.database.resourceName
+          $0.addTarget.targetID = id
+          $0.addTarget.query.parent = Self.parent
+          $0.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "c" }]
+          $0.addTarget.query.structuredQuery.where = filter
+        }
+      }
+      let current = Mutex<Set<TargetID>>([])
+      let ended = Mutex<[TargetID: Int32]>([:])
+      try await fixture.listen([target(1, levels: 200), target(2, levels: 0), target(3, levels: 60)]) { response in
+        let (change, ids) = (response.targetChange, response.targetChange.targetIds)
+        switch change.targetChangeType {
+        case .current: current.withLock { $0.formUnion(ids) }
+        case .remove: ended.withLock { ended in for id in ids { ended[id] = change.cause.code } }
+        default: break
+        }
+        return !(current.withLock { $0 == [2] } && ended.withLock { $0.count } == 2)
+      }
+      #expect(ended.withLock { $0 } == [1: 3, 3: 3])
     }
   }
 

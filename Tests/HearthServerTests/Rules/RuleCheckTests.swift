@@ -22,6 +22,25 @@ struct RuleCheckTests {
     try await rules.get([document]) { _ in [] }
   }
 
+  @Test("a vector with anything but its numbers is a map to rules")
+  func vectors() {
+    func value(_ fields: MapValue) -> RuleValue { RuleValue(.map(fields)) }
+    let type = Value.string("__vector__")
+    guard case .vector([1, 2]) = value(["__type__": type, "value": .array([.double(1), .double(2)])]) else {
+      return #expect(Bool(false))
+    }
+    for fields in [
+      ["__type__": type, "value": .array([.double(1)]), "evil": .integer(1)],
+      ["__type__": type, "value": .array([.integer(1)])], ["__type__": type, "value": .array([.string("x")])],
+    ] as [MapValue] {
+      guard case .map(let map) = value(fields) else {
+        #expect(Bool(false), "\(fields)")
+        continue
+      }
+      for entry in fields.entries { #expect(map[entry.key] != nil) }
+    }
+  }
+
   @Test("damaged fields are an error of the server where rules look at them, and do not count as missing")
   func damaged() async throws {
     for condition in ["resource.data.a == 1", "resource == null", "!(resource.data.a == 1) || true"] {

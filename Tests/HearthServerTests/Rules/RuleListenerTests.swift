@@ -75,6 +75,51 @@ struct RuleListenerTests {
     #expect(later.contains("rooms/b in 6") && !later.contains { $0.hasPrefix("notes") || $0.hasPrefix("grants") })
   }
 
+  /// Rules of which a listener sees the first ones in its first decision alone, as if a document that they look up had changed afterwards.
+  private final class ChangingRules: AccessGuard {
+    private let first: AccessRules
+    private let later: AccessRules
+    private let watches = Mutex(0)
+
+    init(_ first: AccessRules, _ later: AccessRules) {
+      (self.first, self.later) = (first, later)
+    }
+
+    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
+      guard case .watch = access else { return try later.check(access, by: caller, in: database) }
+      let number = watches.withLock { watches in
+        watches += 1
+        return watches
+      }
+      return try (number == 1 ? first : later).check(access, by: caller, in: database)
+    }
+
+    func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError) {
+      try later.checkOpening(database, by: caller)
+    }
+
+    func checkListing(by caller: Caller) throws(StatusError) { try later.checkListing(by: caller) }
+    func tellsCallersApart(in database: DatabaseID) -> Bool { later.tellsCallersApart(in: database) }
+    var release: Int { first.release }
+  }
+
+  @Test("a right that depends on the time since the listener was added ends with the time")
+  func laterDecision() async throws {
+    for name in ["notes/a", "flags/a"] { try await fixture.set(name, ["isOpen": .boolean(true)]) }
+    let clock = fixture.storage.clock
+    let isOpen = "get(/databases/$(database)/documents/flags/a).data.isOpen"
+    let end = (clock.clock.now().seconds + 60) * 1000
+    let rules = try [isOpen, "\(isOpen) && request.time.toMillis() < \(end)"].map {
+      AccessRules(try RulesFixture.rules("match /notes/{id} { allow read: if \($0); }"), clock: clock.clock)
+    }
+    var listener = Listener(fixture.storage, of: .named("alice"), accessGuard: ChangingRules(rules[0], rules[1]))
+    #expect(try await listener.add(Query(path: path("notes")), id: 2).contains("notes/a in 2"))
+    clock.advance(seconds: 30)
+    #expect(try await !listener.refresh().contains { $0.hasPrefix("remove") })
+    clock.advance(seconds: 40)
+    #expect(try await listener.refresh().contains("remove 2 (\(Self.denial))"))
+  }
+
   /// Everything that a stream has sent about documents.
   private final class Sent: Sendable {
     private let documents = Mutex<[(key: DocumentKey, fields: MapValue)]>([])

@@ -50,6 +50,81 @@ struct RuleWriteTests {
     #expect(try await !fixture.storage.storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
   }
 
+  @Test("a merge or a transform into a vector is a change of it, and leaves a vector")
+  func vectors() async throws {
+    try await fixture.set("c/a", ["owner": .string("alice"), "v": .vector([1, 2])])
+    func merge(_ path: String, _ value: Value) throws -> Mutation {
+      let path = try FieldPath(parsingServerFormat: path)
+      var fields = MapValue()
+      fields.set(value, at: path)
+      return .patch(key("c/a"), fields, mask: FieldMask([path]))
+    }
+    func transform(_ path: String, _ operation: TransformOperation) throws -> Mutation {
+      Mutation(
+        key: key("c/a"), operation: .patch(.empty, mask: .empty),
+        transforms: [FieldTransform(path: try FieldPath(parsingServerFormat: path), operation: operation)])
+    }
+    let owner = try fixture.session(.owner, Self.methods)
+    for write in [
+      try merge("v.more", .integer(1)), try merge("v.more.inside", .integer(1)),
+      try merge("v.value", .array([.integer(1)])), try merge("v.value", .string("x")),
+      try transform("v.n", .increment(.integer(1))), try transform("v.value", .arrayUnion([.string("x")])),
+      try transform("v.value", .arrayUnion((0..<2048).map { .double(Double($0) + 0.5) })),
+    ] {
+      try await fixture.expectWriteDenied(.named("alice"), Self.methods, write)
+      let error = await #expect(throws: StatusError.self) {
+        _ = try await owner.commit(CommitRequest(mutations: [write]))
+      }
+      #expect(error?.code == .invalidArgument && error?.message.contains("\"v\"") == true, "\(error as Any)")
+    }
+    _ = try await owner.commit(CommitRequest(mutations: [try merge("v.value", .array([.double(3)]))]))
+    _ = try await owner.commit(
+      CommitRequest(mutations: [try merge("m.v", .vector([1])), try merge("w.x.y", .integer(1))]))
+    let stored = try await fixture.storage.storage.documents(for: [key("c/a")], at: nil).documents[0]
+    #expect(try stored.fields.value(at: FieldPath(["v"])) == .vector([3]))
+  }
+
+  /// A list whose members take a megabyte to look through.
+  private static let byMembership = """
+    function isMember() { return request.auth.uid in get(/databases/$(database)/documents/rooms/r).data.members; }
+    match /notes/{id} { allow read, write: if !isMember() && !isMember(); }
+    """
+
+  private func setRoom() async throws {
+    let members = (0..<25_000).map { Value.string("member with the number \($0)") }
+    try await fixture.set("rooms/r", ["members": .array(members)])
+  }
+
+  @Test("the rules of all writes of a commit have one bound of effort, and so have all documents of a read")
+  func effort() async throws {
+    try await setRoom()
+    let session = try fixture.session(.named("alice"), Self.byMembership)
+    func writes(_ count: Int) -> [Mutation] { (0..<count).map { .set(key("notes/\($0)"), [:]) } }
+    _ = try await session.commit(CommitRequest(mutations: writes(20)))
+    let before = try fixture.storage.storage.currentVersion()
+    await fixture.expectDenied("commit") { _ = try await session.commit(CommitRequest(mutations: writes(200))) }
+    #expect(try fixture.storage.storage.currentVersion() == before)
+    let keys = (0..<200).map { key("notes/\($0)") }
+    _ = try await session.documents(for: Array(keys.prefix(20)), at: nil)
+    await fixture.expectDenied("get") { _ = try await session.documents(for: keys, at: nil) }
+    let developer = try fixture.session(.named("alice"), Self.byMembership, isDevelopment: true)
+    let error = await #expect(throws: StatusError.self) { _ = try await developer.documents(for: keys, at: nil) }
+    #expect(error?.message.contains("units of work") == true, "\(error as Any)")
+  }
+
+  @Test("the rules of all alternatives of a query have one bound of effort")
+  func effortOfQueries() async throws {
+    try await setRoom()
+    let session = try fixture.session(.named("alice"), Self.byMembership)
+    func list(_ count: Int) async throws {
+      let values = (0..<count).map { Value.integer(Int64($0)) }
+      let query = Query(path: path("notes")).with(filter: .field(field("n"), .in, .array(values)))
+      _ = try await session.page(of: query, after: nil, at: nil)
+    }
+    try await list(10)
+    await fixture.expectDenied { try await list(30) }
+  }
+
   @Test("a condition tells nothing of a document to those who may not write it")
   func conditions() async throws {
     try await fixture.set("c/a", ["owner": .string("alice"), "text": .string("x")])

@@ -142,6 +142,20 @@ struct BatchResponseTests {
     #expect(try await commit(fixture, 1_000, client: "other", [increment("c/other")]) == other)
   }
 
+  @Test("each client has room for so many bytes of answers; another client's go on being known")
+  func bytesPerClient() async throws {
+    let fixture = try StorageFixture(responseRetention: .init(bytesPerClient: 4_000))
+    let other = try await commit(fixture, 1_000, client: "other", [increment("c/other")])
+    let large = (0..<20).map { _ in increment("c/a") }
+    for number in 1...20 as ClosedRange<UInt64> { try await commit(fixture, number, large) }
+    let before = try #require(try await count(fixture, "c/a"))
+    try await commit(fixture, 20, large)
+    #expect(try await count(fixture, "c/a") == before, "the newest one is known")
+    try await commit(fixture, 1, large)
+    #expect(try await count(fixture, "c/a") == before + 20, "the oldest one is not")
+    #expect(try await commit(fixture, 1_000, client: "other", [increment("c/other")]) == other)
+  }
+
   @Test(
     "all clients together have room for so many answers, and for so many bytes of them; what is held is counted right",
     arguments: [BatchResponses.Retention(count: 20), BatchResponses.Retention(bytes: 1_000)])

@@ -70,6 +70,37 @@ struct QueryBuilderTests {
     #expect(composite.filters.count == 2)
   }
 
+  @Test("a composite in one of the same kind is no level of its own, and one in the other kind is")
+  func sameKind() throws {
+    let conditions = ["a", "b", "c"].map { Filter.whereField($0, isEqualTo: 1) }
+    for join in [Hearth.Filter.andFilter, Hearth.Filter.orFilter] {
+      let nested = join([join([conditions[0], join([conditions[1]])]), .orFilter([]), .andFilter([conditions[2]])])
+      #expect(cities.whereFilter(nested) == cities.whereFilter(join(conditions)))
+    }
+    let mixed = cities.whereFilter(.andFilter([.orFilter([conditions[0], conditions[1]]), conditions[2]]))
+    guard case .composite(let composite)? = mixed.model.filters.first else { return #expect(Bool(false)) }
+    #expect(composite.op == .and && composite.filters.count == 2)
+  }
+
+  @Test("a query has a fault as soon as it is nested deeper than messages can be read, in filters and in their values")
+  func faults() throws {
+    func nested(_ levels: Int, _ value: Any) -> Hearth.Query {
+      let (last, other) = (Filter.whereField("a", isEqualTo: value), Filter.whereField("b", isEqualTo: 1))
+      let filter = (0..<levels).reduce(last) { inner, number in
+        number.isMultiple(of: 2) ? .orFilter([inner, other]) : .andFilter([inner, other])
+      }
+      return cities.whereFilter(filter)
+    }
+    func map(_ levels: Int) -> Any { (0..<levels).reduce(1 as Any) { inner, _ in ["m": inner] } }
+    #expect(nested(45, 1).fault == nil && nested(46, 1).fault != nil)
+    #expect(nested(0, map(30)).fault == nil && nested(0, map(31)).fault != nil)
+    #expect(nested(15, map(20)).fault == nil && nested(16, map(20)).fault != nil)
+    #expect(nested(46, 1).limit(to: 1).fault == nested(46, 1).fault)
+    let text = String(repeating: "x", count: 6 << 20)
+    let large = cities.order(by: "a").start(at: [text])
+    #expect(large.fault == nil && large.end(at: [text]).fault != nil)
+  }
+
   @Test("operators that Firestore does not allow together are refused, nested ones too")
   func conflicts() throws {
     let notIn = Filter.whereField("a", notIn: [1])

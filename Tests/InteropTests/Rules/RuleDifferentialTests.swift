@@ -67,10 +67,15 @@ struct RuleDifferentialTests {
     for seed in SeededGenerator.seeds(5) {
       var generator = RuleExpressionGenerator(seed: seed)
       let expressions = (0..<1000).map { _ in generator.condition() }
-      let verdicts = try await Self.verdicts(on: expressions, emulator)
-      for expression in expressions {
+      let own = expressions.map { RuleSources.verdict(on: $0) }
+      // Those that we refuse are asked alone: in a file with others, each would cost the emulator several smaller files.
+      let pairs = zip(expressions, own)
+      var verdicts = try await Self.verdicts(on: pairs.filter { $0.1 != "C" }.map(\.0), emulator)
+      for (expression, verdict) in pairs where verdict == "C" {
+        verdicts[expression] = try await emulator.verdicts(on: [expression]).first
+      }
+      for (expression, ours) in pairs {
         let theirs = verdicts[expression] ?? ""
-        let ours = RuleSources.verdict(on: expression)
         counts[ours, default: 0] += 1
         if theirs != ours, theirs != "X" {
           differences.append("seed \(seed): emulator \(theirs), ours \(ours): \(expression)")

@@ -47,16 +47,18 @@ struct RuleEmulator {
         " match /n\(index)/{id} { allow get: if !(\(expression)); }",
       ]
     }
-    let requests = expressions.indices.flatMap { index in
-      ["c", "n"].map { get("\($0)\(index - expressions.startIndex)/x") }
-    }
-    let answer = try await send(requests, with: RuleSources.file(lines.joined(separator: "\n")))
+    let places = 0..<expressions.count
+    let answer = try await send(places.map { get("c\($0)/x") }, with: RuleSources.file(lines.joined(separator: "\n")))
     guard case .statuses(let statuses) = answer else {
       if expressions.count == 1 { return [answer.isRefusal ? "C" : "X"] }
       let middle = (expressions.startIndex + expressions.endIndex) / 2
       return try await verdicts(on: expressions[..<middle]) + verdicts(on: expressions[middle...])
     }
-    return Self.letters(statuses)
+    // What is true needs no second question.
+    let open = places.filter { !Self.isAllowed(statuses[$0]) }
+    var negations = Array(repeating: "", count: places.count)
+    for (place, status) in zip(open, try await send(open.map { get("n\($0)/x") })) { negations[place] = status }
+    return Self.letters(places.flatMap { [statuses[$0], negations[$0]] })
   }
 
   /// The verdict on a file for the paths of the corpora.
@@ -130,6 +132,7 @@ struct RuleEmulator {
 
   /// Sends all requests with one curl, which keeps the connection.
   private func send(_ requests: [Request]) async throws -> [String] {
+    guard !requests.isEmpty else { return [] }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-rules-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import HearthModel
+
+/// The limits of a query that can be sent.
+///
+/// All listeners of a client share one stream. A request that the backend cannot read ends that stream, for every listener, and again after each
+/// reconnection. So such a query is refused alone, before it is sent.
+enum OutgoingQueryLimits {
+  /// Readers of protocol buffers take so many messages in each other
+  /// (https://protobuf.dev/programming-guides/proto-limits/).
+  static let maximumLevels = 100
+  /// Requests may have 10 MiB (https://firebase.google.com/docs/firestore/quotas); the difference is for the rest of the request.
+  static let maximumBytes = 10 * 1024 * 1024 - 64 * 1024
+  /// The request, target, query, structured query and the conjunction of all filters.
+  private static let levelsAboveFilters = 6
+
+  /// The error for a query that is nested too deep or too large, nil for one that can be sent.
+  static func refusal(of query: HearthModel.Query) -> NSError? {
+    let levels = levelsAboveFilters + (query.filters.map(Self.levels).max() ?? 0)
+    guard levels <= maximumLevels else {
+      return .firestore(
+        .invalidArgument,
+        """
+        Invalid query. Its filters are nested too deep to be sent: in \(levels) levels of messages, of which a backend reads \
+        \(maximumLevels). A filter in an andFilter or orFilter of the other kind adds 2 levels, a map in a value 3, an array 2.
+        """)
+    }
+    let positions = [query.startAt, query.endAt].compactMap { $0?.position }
+    let bytes = query.filters.reduce(0) { $0 + Self.bytes($1) } + positions.joined().reduce(0) { $0 + Self.bytes($1) }
+    guard bytes <= maximumBytes else {
+      return .firestore(
+        .invalidArgument,
+        "Invalid query. Its filters and cursors have \(bytes) bytes; the limit is \(maximumBytes) for those of one query."
+      )
+    }
+    return nil
+  }
+
+  private static func levels(_ filter: HearthModel.Filter) -> Int {
+    switch filter {
+    case .field(let filter): 3 + levels(filter.value)
+    case .composite(let composite): 2 + (composite.filters.map(levels).max() ?? 0)
+    }
+  }
+
+  private static func levels(_ value: Value) -> Int {
+    switch value {
+    case .map(let map): 3 + (map.entries.map { levels($0.value) }.max() ?? 0)
+    case .array(let elements): 2 + (elements.map(levels).max() ?? 0)
+    default: 0
+    }
+  }
+
+  private static let overhead = 32
+
+  private static func bytes(_ filter: HearthModel.Filter) -> Int {
+    switch filter {
+    case .field(let filter): overhead + filter.path.canonicalString.utf8.count + bytes(filter.value)
+    case .composite(let composite): composite.filters.reduce(overhead) { $0 + bytes($1) }
+    }
+  }
+
+  private static func bytes(_ value: Value) -> Int { overhead + value.encoded().count }
+}
