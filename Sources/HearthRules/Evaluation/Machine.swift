@@ -19,7 +19,7 @@ struct Machine {
   var stack: [Outcome] = []
   private var frames: [Frame] = []
   private(set) var expressionCount = 0
-  /// Of this request, and of those that share its bound.
+  /// The work of this request, and of those that share its bound.
   var workDone = 0
   /// True if a condition has seen the time of the request.
   private(set) var usesTime = false

@@ -82,7 +82,7 @@ enum WriteLimits {
 
   /// Checks the vectors into which a merge or transform has written. Its own values were checked before.
   ///
-  /// - Parameter document: What the mutation leaves.
+  /// - Parameter document: The document as the mutation leaves it.
   /// - Throws: INVALID_ARGUMENT that names the field; `WireFormatError` for damaged fields.
   static func checkVectors(writtenBy mutation: Mutation, in document: Document, database: DatabaseID) throws {
     var paths = mutation.transforms.map(\.path)

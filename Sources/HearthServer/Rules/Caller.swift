@@ -31,6 +31,9 @@ package enum Caller: Sendable {
     }
   }
 
+  /// True if nothing tells its callers apart.
+  var standsForMany: Bool { if case .nobody = self { true } else { false } }
+
   /// The text by which what belongs to a caller is bound to it: the same for all tokens of a user, and for nobody else. Empty for the owner.
   var boundTo: String {
     switch self {

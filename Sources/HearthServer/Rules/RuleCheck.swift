@@ -232,7 +232,7 @@ private struct KnownDocuments {
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
   private var usesTime = false
-  /// Of the decisions so far.
+  /// The effort of the decisions so far.
   var effort = 0
   private var effortAtTurn = 0
 

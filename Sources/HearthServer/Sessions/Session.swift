@@ -243,7 +243,7 @@ extension Session {
     var request = request
     let rules = try check(.write(request.mutations))
     request.commitGuard = rules
-    request.label = request.label?.bound(to: caller)
+    request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
     guard rules != nil else { return outcome }
     // Who may write a document may not be allowed to read it.

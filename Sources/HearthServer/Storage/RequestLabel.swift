@@ -15,8 +15,8 @@ struct RequestLabel: Hashable, Sendable {
   /// Preconditions are left out because they say when a write may be carried out, and this one has been: a client that repeats it under
   /// another condition, for instance because its rules for conflicts have changed, must not have it carried out again.
   private(set) var digest: [UInt8]
-  /// Who has a share of ``BatchResponses``: the client of the label. Of all callers but the owner it is the caller, who could invent any number
-  /// of clients.
+  /// The client that has a share of ``BatchResponses``: that of the label. All callers but the owner could invent any number of clients, so each
+  /// of these callers is one.
   private(set) var client: UInt64
   /// True if many share it: those whom nothing tells apart.
   private(set) var isOfMany = false
@@ -32,18 +32,21 @@ struct RequestLabel: Hashable, Sendable {
     digest = Self.digest(of: contents, in: database)
   }
 
-  /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client. The owner's labels stay as
-  /// they are.
-  func bound(to caller: Caller) -> RequestLabel {
-    let name = Array(caller.boundTo.utf8)
-    guard !name.isEmpty else { return self }
+  /// The label as one of a caller's own: for another caller neither a repetition nor a request of the same client.
+  ///
+  /// - Parameters:
+  ///   - caller: The same text for all calls of a caller; empty for the owner, whose labels stay as they are.
+  ///   - ofMany: True if the text stands for many.
+  func bound(to caller: String, ofMany: Bool) -> RequestLabel {
+    guard !caller.isEmpty else { return self }
+    let name = Array(caller.utf8)
     var hash = SHA256()
     hash.update(data: digest)
     hash.update(data: name)
     var bound = self
     bound.digest = Array(hash.finalize())
     bound.client = SHA256.hash(data: name).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    if case .nobody = caller { bound.isOfMany = true }
+    bound.isOfMany = ofMany
     return bound
   }
 

@@ -190,7 +190,7 @@ struct LockedServerTests {
       versions.append(first)
     }
     #expect(Set(versions).count == versions.count)
-    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0).client }).count == 3)
+    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0.boundTo, ofMany: $0.standsForMany).client }).count == 3)
   }
 
   @Test("the clients that a caller names share the room of its answers; those of the owner have one each")
@@ -201,9 +201,10 @@ struct LockedServerTests {
       )
     }
     for (caller, count) in [(Caller.named("a"), 1), (.nobody, 1), (.owner, 2)] {
-      #expect(Set(labels.map { $0.bound(to: caller).client }).count == count)
+      let bound = labels.map { $0.bound(to: caller.boundTo, ofMany: caller.standsForMany) }
+      #expect(Set(bound.map(\.client)).count == count)
     }
-    #expect(labels[0].bound(to: .nobody).isOfMany && !labels[0].bound(to: .named("a")).isOfMany)
+    #expect(Caller.nobody.standsForMany && ![Caller.owner, .named("a")].contains(where: \.standsForMany))
   }
 
   @Test("a page token is its caller's", arguments: strangers.indices)

@@ -75,7 +75,7 @@ struct RuleListenerTests {
     #expect(later.contains("rooms/b in 6") && !later.contains { $0.hasPrefix("notes") || $0.hasPrefix("grants") })
   }
 
-  /// Rules of which a listener sees the first ones in its first decision alone, as if a document that they look up had changed afterwards.
+  /// Decides the first time by other rules than later, as if a document that the rules look up had changed in between.
   private final class ChangingRules: AccessGuard {
     private let first: AccessRules
     private let later: AccessRules
