@@ -190,7 +190,10 @@ struct LockedServerTests {
       versions.append(first)
     }
     #expect(Set(versions).count == versions.count)
-    #expect(Set([Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0.boundTo, ofMany: $0.standsForMany).client }).count == 3)
+    #expect(
+      Set(
+        [Caller.named("a"), .named("b"), .owner].map { label.bound(to: $0.boundTo, ofMany: $0.standsForMany).client }
+      ).count == 3)
   }
 
   @Test("the clients that a caller names share the room of its answers; those of the owner have one each")
