@@ -161,7 +161,7 @@ struct Machine {
     case .member(let name): return try Operators.member(program.names[Int(name)], of: try popValue())
     case .binary(let infix):
       let (left, right) = try popTwo()
-      try spend(left.weight.addingOrMax(right.weight))
+      try spend(Operators.work(infix, left, right))
       return try bounded(try Operators.binary(infix, left, right))
     case .index:
       let (base, index) = try popTwo()

@@ -13,6 +13,17 @@ enum Operators {
     }
   }
 
+  /// The work of an operator.
+  static func work(_ infix: BinaryOperator, _ left: RuleValue, _ right: RuleValue) -> Int {
+    guard infix == .in else { return left.weight.addingOrMax(right.weight) }
+    switch (left, right) {
+    case (.constraint, _), (.partialMap, _): return right.weight
+    case (_, .list(let list)): return left.weight.addingOrMax(list.searchWork)
+    case (_, .set), (_, .map): return left.weight
+    default: return left.weight.addingOrMax(right.weight)
+    }
+  }
+
   private static func areEqual(_ left: RuleValue, _ right: RuleValue) throws(RuleFailure) -> Bool {
     switch (left, right) {
     case (.constraint, .constraint): throw .undecided("the comparison of two fields")
@@ -30,8 +41,7 @@ enum Operators {
     case (.constraint(let constraint), _): throw .undecided(constraint.field)
     case (.partialMap(let map), _): throw .undecided(map.name)
     case (_, .constraint(let constraint)): return try constraint.has(member: value)
-    case (_, .list(let list)):
-      return list.items.contains { RuleValue.isMember(value, like: $0) }
+    case (_, .list(let list)): return list.contains(value)
     case (_, .set(let set)): return set.contains(value)
     case (.string(let key), .map(let map)): return map[key] != nil
     case (.string(let key), .partialMap(let map)): return try map.has(key)

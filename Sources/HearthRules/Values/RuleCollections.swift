@@ -1,14 +1,50 @@
+internal import Synchronization
+
 /// A list, with the work that comparing it takes.
 package struct RuleList: Sendable {
   package let items: [RuleValue]
   /// Computed once, since a list of few values can hold the same list many times, at every level.
   let weight: Int
   let depth: Int
+  /// Nil for short lists. Copies share it.
+  private let index: MemberIndex?
+
+  private static let shortestWithIndex = 64
 
   package init(_ items: [RuleValue]) {
     self.items = items
     weight = items.reduce(1) { $0.addingOrMax($1.weight) }
     depth = items.reduce(0) { max($0, $1.depth) } + 1
+    index = items.count < Self.shortestWithIndex ? nil : MemberIndex()
+  }
+
+  /// The work that ``contains(_:)`` takes, without that of reading the value.
+  var searchWork: Int { index?.isMade == true ? 1 : weight }
+
+  func contains(_ value: RuleValue) -> Bool {
+    index?.contains(value, in: items) ?? items.contains { RuleValue.isMember(value, like: $0) }
+  }
+}
+
+/// The members of a list, from the second search on: a condition that looks for a user among the members of a room does so for each document of a
+/// request.
+private final class MemberIndex: Sendable {
+  private struct State {
+    var wasSearched = false
+    var keys: Set<StrictKey>?
+  }
+
+  private let state = Mutex(State())
+
+  var isMade: Bool { state.withLock { $0.keys != nil } }
+
+  func contains(_ value: RuleValue, in items: [RuleValue]) -> Bool {
+    state.withLock { state in
+      if let keys = state.keys { return keys.contains(StrictKey(value)) }
+      if state.wasSearched { state.keys = Set(items.map(StrictKey.init)) }
+      state.wasSearched = true
+      return items.contains { RuleValue.isMember(value, like: $0) }
+    }
   }
 }
 

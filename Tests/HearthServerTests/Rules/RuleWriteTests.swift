@@ -84,10 +84,11 @@ struct RuleWriteTests {
     #expect(try stored.fields.value(at: FieldPath(["v"])) == .vector([3]))
   }
 
-  /// A list whose members take a megabyte to look through.
-  private static let byMembership = """
-    function isMember() { return request.auth.uid in get(/databases/$(database)/documents/rooms/r).data.members; }
-    match /notes/{id} { allow read, write: if !isMember() && !isMember(); }
+  /// A list whose members take a megabyte to look through, each time.
+  private static let bySize = """
+    function room() { return get(/databases/$(database)/documents/rooms/r).data; }
+    match /notes/{id} { allow read, write: if !room().members.hasAny([id]) && !room().members.hasAny([id]); }
+    match /members/{id} { allow read, write: if !(id in room().members || id in room().members); }
     """
 
   private func setRoom() async throws {
@@ -98,7 +99,7 @@ struct RuleWriteTests {
   @Test("the rules of all writes of a commit have one bound of effort, and so have all documents of a read")
   func effort() async throws {
     try await setRoom()
-    let session = try fixture.session(.named("alice"), Self.byMembership)
+    let session = try fixture.session(.named("alice"), Self.bySize)
     func writes(_ count: Int) -> [Mutation] { (0..<count).map { .set(key("notes/\($0)"), [:]) } }
     _ = try await session.commit(CommitRequest(mutations: writes(20)))
     let before = try fixture.storage.storage.currentVersion()
@@ -107,15 +108,27 @@ struct RuleWriteTests {
     let keys = (0..<200).map { key("notes/\($0)") }
     _ = try await session.documents(for: Array(keys.prefix(20)), at: nil)
     await fixture.expectDenied("get") { _ = try await session.documents(for: keys, at: nil) }
-    let developer = try fixture.session(.named("alice"), Self.byMembership, isDevelopment: true)
+    let developer = try fixture.session(.named("alice"), Self.bySize, isDevelopment: true)
     let error = await #expect(throws: StatusError.self) { _ = try await developer.documents(for: keys, at: nil) }
     #expect(error?.message.contains("units of work") == true, "\(error as Any)")
+  }
+
+  @Test("looking for a member of the same long list takes its effort twice, whatever the number of documents")
+  func membership() async throws {
+    try await setRoom()
+    let session = try fixture.session(.named("alice"), Self.bySize)
+    let keys = (0..<500).map { key("members/\($0)") }
+    _ = try await session.commit(CommitRequest(mutations: keys.map { .set($0, [:]) }))
+    #expect(try await session.documents(for: keys, at: nil).documents.count == 500)
+    await fixture.expectDenied {
+      _ = try await session.commit(CommitRequest(mutations: [.set(key("members/member with the number 7"), [:])]))
+    }
   }
 
   @Test("the rules of all alternatives of a query have one bound of effort")
   func effortOfQueries() async throws {
     try await setRoom()
-    let session = try fixture.session(.named("alice"), Self.byMembership)
+    let session = try fixture.session(.named("alice"), Self.bySize)
     func list(_ count: Int) async throws {
       let values = (0..<count).map { Value.integer(Int64($0)) }
       let query = Query(path: path("notes")).with(filter: .field(field("n"), .in, .array(values)))
