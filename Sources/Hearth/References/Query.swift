@@ -26,6 +26,10 @@ internal import HearthModel
 /// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. The backend refuses further queries with `invalidArgument`, above all
 /// those with more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) or more than 10 values in `notIn` (Firestore
 /// documentation of queries). The cache answers these queries.
+///
+/// A query that cannot be sent is refused by the client: every read and listener of it gets `invalidArgument`, whatever the source. That is one
+/// with more than 10 MiB of filters and cursors, and one with more than 45 filters of alternating kinds (`andFilter`, `orFilter`) in each other;
+/// maps and arrays in operands count, too.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
