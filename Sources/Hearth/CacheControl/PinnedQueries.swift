@@ -33,7 +33,7 @@ extension Query {
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func unpin() async throws {
-    try checkRunnable()
+    requireRunnable()
     try await firestore.outcome { firestore.runtime().setPinned(false, model, $0) }
   }
 }

@@ -13,20 +13,24 @@ enum OutgoingQueryLimits {
   static let maximumBytes = 10 * 1024 * 1024 - 64 * 1024
   /// The request, target, query, structured query and the conjunction of all filters.
   private static let levelsAboveFilters = 6
+  /// The request, target, query, structured query, cursor and value.
+  private static let levelsAbovePositions = 6
 
   /// The error for a query that is nested too deep or too large, nil for one that can be sent.
   static func refusal(of query: HearthModel.Query) -> NSError? {
-    let levels = levelsAboveFilters + (query.filters.map(Self.levels).max() ?? 0)
+    let positions = [query.startAt, query.endAt].compactMap { $0?.position }.joined()
+    let inFilters = levelsAboveFilters + (query.filters.map(Self.levels).max() ?? 0)
+    let inPositions = levelsAbovePositions + (positions.map(Self.levels).max() ?? 0)
+    let levels = max(inFilters, inPositions)
     guard levels <= maximumLevels else {
       return .firestore(
         .invalidArgument,
         """
-        Invalid query. Its filters are nested too deep to be sent: in \(levels) levels of messages, of which a backend reads \
+        Invalid query. Its filters or cursors are nested too deep to be sent: in \(levels) levels of messages, while a backend reads \
         \(maximumLevels). A filter in an andFilter or orFilter of the other kind adds 2 levels, a map in a value 3, an array 2.
         """)
     }
-    let positions = [query.startAt, query.endAt].compactMap { $0?.position }
-    let bytes = query.filters.reduce(0) { $0 + Self.bytes($1) } + positions.joined().reduce(0) { $0 + Self.bytes($1) }
+    let bytes = query.filters.reduce(0) { $0 + Self.bytes($1) } + positions.reduce(0) { $0 + Self.bytes($1) }
     guard bytes <= maximumBytes else {
       return .firestore(
         .invalidArgument,

@@ -221,7 +221,8 @@ struct RuleCaseReader {
     var query = try query(words, "path")
     for json in try request.array("where") { query = query.with(filter: try filter(json, words)) }
     guard var ruleQuery = RuleQuery(query, in: RuleCase.database) else {
-      throw request.error("path", "it names no collection.")
+      throw request.error(
+        "path", "it names no collection, or the query compares with a vector of another form than SDKs write.")
     }
     ruleQuery.offset = Int64(try request.integer("offset", from: 0) ?? 0)
     return .query(ruleQuery)

@@ -187,6 +187,9 @@ struct Machine {
       // A regular expression reads its text more slowly than others.
       let factor = method.hasPattern ? 4 : 1
       for value in values { try spend(min(value.weight, .max / factor) * factor) }
+      if method == .toSet || values.contains(where: \.isSet) {
+        for value in values { try spend(value.roundedCount * Self.workOfCollisions) }
+      }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
       return try bounded(try Methods(limits: limits).call(method, on: values, compiled))
     case .refuse(let failure, let count):
@@ -265,6 +268,9 @@ struct Machine {
   }
 
   // MARK: - Bounds
+
+  /// For each member of a set that shares its hash with up to 1,023 others.
+  private static let workOfCollisions = 512
 
   /// Counts the work of an operator or function before it is carried out.
   mutating func spend(_ weight: Int) throws(RuleFailure) {

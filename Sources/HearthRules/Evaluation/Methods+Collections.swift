@@ -20,10 +20,10 @@ extension Methods {
     switch method {
     case .concat: return .list(items + others)
     case .hasAll:
-      let keys = Set(items.map(StrictKey.init))
+      let keys = StrictKey.keys(of: items)
       return .bool(others.allSatisfy { keys.contains(StrictKey($0)) })
     default:
-      let keys = Set(others.map(StrictKey.init))
+      let keys = StrictKey.keys(of: others)
       return switch method {
       case .hasAny: .bool(items.contains { keys.contains(StrictKey($0)) })
       case .hasOnly: .bool(items.allSatisfy { keys.contains(StrictKey($0)) })

@@ -149,7 +149,9 @@ struct Methods {
     case .minutes: .int(time.secondOfDay / 60 % 60)
     case .seconds: .int(time.secondOfDay % 60)
     case .nanos: .int(time.nanoseconds)
-    case .time: (try? RuleDuration(seconds: time.secondOfDay, nanoseconds: time.nanoseconds)).map { .duration($0) }
+    case .time:
+      (try? RuleDuration(seconds: time.seconds - time.startOfDay.seconds, nanoseconds: time.nanoseconds))
+        .map { .duration($0) }
     case .toMillis: .int(time.seconds * 1000 + time.nanoseconds / 1_000_000)
     default: nil
     }

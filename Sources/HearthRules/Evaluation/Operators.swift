@@ -190,6 +190,8 @@ enum Operators {
       let units = Array(text.utf16)
       return .string(String(decoding: units[try range(from, to, count: units.count, base)], as: UTF16.self))
     case .path(let path):
+      // All of a path is the path itself, also if a variable in it has no value.
+      if case (.null, .null) = (from, to) { return base }
       return .path(try path.slice { count throws(RuleFailure) in try range(from, to, count: count, base) })
     default: throw .unsupported("[:]", types: [base.typeName, from.typeName, to.typeName])
     }

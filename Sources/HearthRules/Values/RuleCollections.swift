@@ -6,6 +6,7 @@ package struct RuleList: Sendable {
   /// Computed once, since a list of few values can hold the same list many times, at every level.
   let weight: Int
   let depth: Int
+  let roundedCount: Int
   /// Nil for short lists. Copies share it.
   private let index: MemberIndex?
 
@@ -15,6 +16,7 @@ package struct RuleList: Sendable {
     self.items = items
     weight = items.reduce(1) { $0.addingOrMax($1.weight) }
     depth = items.reduce(0) { max($0, $1.depth) } + 1
+    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
     index = items.count < Self.shortestWithIndex ? nil : MemberIndex()
   }
 
@@ -41,7 +43,7 @@ private final class MemberIndex: Sendable {
   func contains(_ value: RuleValue, in items: [RuleValue]) -> Bool {
     state.withLock { state in
       if let keys = state.keys { return keys.contains(StrictKey(value)) }
-      if state.wasSearched { state.keys = Set(items.map(StrictKey.init)) }
+      if state.wasSearched { state.keys = StrictKey.keys(of: items) }
       state.wasSearched = true
       return items.contains { RuleValue.isMember(value, like: $0) }
     }
@@ -53,6 +55,7 @@ package struct RuleMap: Sendable {
   let fields: [ExactText: RuleValue]
   let weight: Int
   let depth: Int
+  let roundedCount: Int
 
   /// Makes a map. The last one of several fields with one name counts.
   package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
@@ -70,6 +73,7 @@ package struct RuleMap: Sendable {
     self.fields = fields
     weight = fields.reduce(1) { $0.addingOrMax($1.key.text.utf8.count).addingOrMax($1.value.weight) }
     depth = fields.reduce(0) { max($0, $1.value.depth) } + 1
+    roundedCount = fields.reduce(0) { $0 + $1.value.roundedCount }
   }
 
   package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
@@ -90,7 +94,9 @@ package struct ValueSet: Sendable {
     var keys: Set<LooseKey> = []
     var weight = 1
     var depth = 0
-    for item in candidates where keys.insert(LooseKey(item)).inserted {
+    for item in candidates {
+      let key = LooseKey(item)
+      guard !key.isReflexive || keys.insert(key).inserted else { continue }
       items.append(item)
       weight = weight.addingOrMax(item.weight)
       depth = max(depth, item.depth)

@@ -80,7 +80,11 @@ package struct RuleTimestamp: Hashable, Comparable, Sendable {
   /// 1 is Monday, 7 is Sunday.
   var dayOfWeek: Int64 { (((dayNumber + 3) % 7) + 7) % 7 + 1 }
 
-  var startOfDay: RuleTimestamp { RuleTimestamp(seconds: dayNumber * Self.secondsPerDay, nanoseconds: 0) }
+  /// The start of the day to `date()` and `time()`. Before 1970, Google's emulator takes fractions of the first second of a day for the day after.
+  var startOfDay: RuleTimestamp {
+    let isFraction = seconds < 0 && secondOfDay == 0 && nanoseconds > 0
+    return RuleTimestamp(seconds: (dayNumber + (isFraction ? 1 : 0)) * Self.secondsPerDay, nanoseconds: 0)
+  }
 
   var dayOfYear: Int64 { dayNumber - Self.dayNumber(year: date.year, month: 1, day: 1) + 1 }
 

@@ -60,47 +60,63 @@ extension RuleValue {
 }
 
 /// A value as a member of a set: numbers count by their value at any depth.
+///
+/// A value with a number that is none is not equal to itself. Sets leave it out, since they would compare it with all others like it.
 struct LooseKey: Hashable, Sendable {
   let value: RuleValue
 
   init(_ value: RuleValue) { self.value = value }
 
-  static func == (left: Self, right: Self) -> Bool { RuleValue.areSame(left.value, right.value, numbersByValue: true) }
+  var isReflexive: Bool { self == self }
 
-  func hash(into hasher: inout Hasher) {
-    switch value {
-    case .int(let number): hasher.combine(Double(number))
-    case .float(let number): hasher.combine(number)
+  static func == (left: Self, right: Self) -> Bool { RuleValue.areSame(left.value, right.value, numbersByValue: true) }
+  func hash(into hasher: inout Hasher) { value.hash(into: &hasher, numbersByValue: true) }
+}
+
+/// A value as a member of a list: 1 and 1.0 differ. For values that are not equal to themselves see ``LooseKey``.
+struct StrictKey: Hashable, Sendable {
+  let value: RuleValue
+
+  init(_ value: RuleValue) { self.value = value }
+
+  /// The values of a list that can be found in it.
+  static func keys(of items: [RuleValue]) -> Set<StrictKey> {
+    Set(items.lazy.map(StrictKey.init).filter { $0 == $0 })
+  }
+
+  static func == (left: Self, right: Self) -> Bool { RuleValue.isMember(left.value, like: right.value) }
+  func hash(into hasher: inout Hasher) { value.hash(into: &hasher, numbersByValue: false) }
+}
+
+extension RuleValue {
+  fileprivate func hash(into hasher: inout Hasher, numbersByValue: Bool) {
+    switch self {
+    case .int(let number):
+      if numbersByValue { hasher.combine(Double(number)) } else { hasher.combine(number) }
+    case .float(let number):
+      if numbersByValue { hasher.combine(number) } else { hasher.combine(number.bitPattern) }
     case .bool(let flag): hasher.combine(flag)
     case .string(let text): text.hashBytes(into: &hasher)
     case .bytes(let bytes): hasher.combine(bytes)
     case .timestamp(let time): hasher.combine(time)
     case .duration(let duration): hasher.combine(duration)
     case .path(let path): for name in path.names { name.hashBytes(into: &hasher) }
-    case .list(let list): for item in list.items { LooseKey(item).hash(into: &hasher) }
+    case .list(let list):
+      hasher.combine(list.items.count)
+      for item in list.items { item.hash(into: &hasher, numbersByValue: numbersByValue) }
     case .map(let map):
       // Maps have no order: a sum of the hashes of their entries.
       var sum = map.fields.count
       for (name, value) in map.fields {
         var entry = Hasher()
         entry.combine(name)
-        LooseKey(value).hash(into: &entry)
+        value.hash(into: &entry, numbersByValue: numbersByValue)
         sum &+= entry.finalize()
       }
       hasher.combine(sum)
     case .latlng(let place): hasher.combine(place)
     case .vector(let numbers): hasher.combine(numbers)
-    default: hasher.combine(value.typeName)
+    default: hasher.combine(typeName)
     }
   }
-}
-
-/// A value as a member of a list: 1 and 1.0 differ.
-struct StrictKey: Hashable, Sendable {
-  let value: RuleValue
-
-  init(_ value: RuleValue) { self.value = value }
-
-  static func == (left: Self, right: Self) -> Bool { RuleValue.isMember(left.value, like: right.value) }
-  func hash(into hasher: inout Hasher) { LooseKey(value).hash(into: &hasher) }
 }

@@ -25,6 +25,8 @@ package enum RuleValue: Sendable {
   package static func list(_ items: [RuleValue]) -> RuleValue { .list(RuleList(items)) }
   package static func map(_ fields: [String: RuleValue]) -> RuleValue { .map(RuleMap(fields)) }
 
+  var isSet: Bool { if case .set = self { true } else { false } }
+
   /// The name of the type in messages.
   var typeName: String {
     switch self {
@@ -59,6 +61,17 @@ package enum RuleValue: Sendable {
     case .path(let path): path.weight
     case .mapDifference(let difference): difference.weight
     default: 1
+    }
+  }
+
+  /// The number of integers in the value that a double does not hold exactly. Up to 1,024 of them are one double, and so have one hash in sets,
+  /// where numbers count by their value. Complexity: O(1).
+  var roundedCount: Int {
+    switch self {
+    case .int(let number): number.magnitude > 1 << 53 ? 1 : 0
+    case .list(let list): list.roundedCount
+    case .map(let map): map.roundedCount
+    default: 0
     }
   }
 

@@ -110,7 +110,15 @@ struct BatchResponses {
     try store(totals)
   }
 
+  var isEmpty: Bool { get throws { try totals().count == 0 } }
+
   // MARK: - Removal
+
+  func removeAll() throws {
+    try database.execute("DELETE FROM server_batch_responses")
+    try database.execute("DELETE FROM server_batch_clients")
+    try store(Totals(count: 0, bytes: 0))
+  }
 
   /// The number and size of all answers, updated with each row, so that no commit has to count them.
   private struct Totals {

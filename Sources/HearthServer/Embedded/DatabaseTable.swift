@@ -291,11 +291,17 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
 
   // MARK: - Closing
 
-  /// The open databases for which no call has asked since a time.
+  /// The open databases for which no call has asked since a time, those first that were unused for longest.
   func unused(since time: Int64) -> [DatabaseID] {
-    entries.compactMap { id, entry in
-      if case .open(let open) = entry, open.lastUse < time { id } else { nil }
+    let unused = entries.compactMap { id, entry -> (id: DatabaseID, lastUse: Int64)? in
+      if case .open(let open) = entry, open.lastUse < time { (id, open.lastUse) } else { nil }
     }
+    return unused.sorted { $0.lastUse < $1.lastUse }.map(\.id)
+  }
+
+  /// An open database for which no call has asked since a time.
+  func unusedDatabase(_ id: DatabaseID, since time: Int64) -> Database? {
+    if case .open(let open)? = entries[id], open.lastUse < time { open.database } else { nil }
   }
 
   /// Begins to close a database if no call has asked for it since a time, and none has it. ``closed(_:)`` or ``keep(_:_:at:)`` follows.

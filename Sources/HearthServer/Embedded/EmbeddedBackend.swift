@@ -58,6 +58,8 @@ final class EmbeddedBackend: Databases {
   static let pauseMicroseconds: Int64 = 10_000_000
   /// The least time from making room to making room again.
   private static let roomMicroseconds: Int64 = 1_000_000
+  /// The databases in the folder that are closed each time.
+  private static let closingsForRoom = 16
   /// The databases that are closed at the same time. Each has a thread that waits for the disk.
   private static let closingsAtOnce = 8
 
@@ -159,7 +161,7 @@ final class EmbeddedBackend: Databases {
   private func openBlank(_ id: DatabaseID) {
     blankOpenings.run { [self] in
       do throws(StatusError) {
-        try requireRoom(state.withLock { $0.table.admit(id, .blank) }, for: "databases without documents are in use")
+        try requireRoom(state.withLock { $0.table.admit(id, .blank) }, isBlank: true)
         let storage = try open(id, at: .memory, home: home(for: id))
         let database = host(id, storage)
         change {
@@ -175,15 +177,15 @@ final class EmbeddedBackend: Databases {
     }
   }
 
-  private func requireRoom(
-    _ admission: Table.Admission, for subject: String = "databases are open"
-  ) throws(StatusError) {
+  private func requireRoom(_ admission: Table.Admission, isBlank: Bool = false) throws(StatusError) {
     switch admission {
     case .admitted: return
     case .shutDown: throw Table.shutDownError
     case .full:
       metrics?.exceeded(.databases)
-      makeRoom()
+      // Blank ones have a room of their own.
+      if !isBlank { makeRoom() }
+      let subject = isBlank ? "databases without documents are in use" : "databases are open"
       throw StatusError(
         code: .resourceExhausted,
         message: "\(limits.databases) \(subject), the most that one server serves (hearth serve --max-databases)")
@@ -299,7 +301,7 @@ final class EmbeddedBackend: Databases {
   }
 
   /// Closes the databases that nobody has used for ``idleMicroseconds``. The next call opens them again; one that comes while its database is
-  /// being closed waits for that. Databases in memory are closed only if they have no documents.
+  /// being closed waits for that. Databases in memory are closed only if they hold nothing.
   func closeIdle() async {
     await closeUnused(for: Self.idleMicroseconds)
   }
@@ -313,16 +315,25 @@ final class EmbeddedBackend: Databases {
       return true
     }
     guard isDue else { return }
-    Task { await closeUnused(for: Self.pauseMicroseconds) }
+    Task { await closeUnused(for: Self.pauseMicroseconds, atMost: Self.closingsForRoom) }
   }
 
-  private func closeUnused(for microseconds: Int64) async {
+  /// - Parameter count: The number of databases in the folder that are closed, those first that were unused for longest.
+  private func closeUnused(for microseconds: Int64, atMost count: Int = .max) async {
     let time = clock.elapsedMicroseconds - microseconds
     let unused = state.withLock { $0.table.unused(since: time) }
-    await Self.forEach(unused) { [self] in await closeIfUnused($0, since: time) }
+    await Self.forEach(folder == nil ? unused[...] : unused.prefix(count)) { [self] in
+      await closeIfUnused($0, since: time)
+    }
   }
 
   private func closeIfUnused(_ id: DatabaseID, since time: Int64) async {
+    // Most of those in memory are kept. Nobody should miss them while they are looked at.
+    if folder == nil, let database = state.withLock({ $0.table.unusedDatabase(id, since: time) }),
+      await isNeeded(database)
+    {
+      return
+    }
     guard let database = state.withLock({ $0.table.beginClosing(id, unusedSince: time) }) else { return }
     if await isNeeded(database) {
       let now = clock.elapsedMicroseconds
@@ -336,9 +347,7 @@ final class EmbeddedBackend: Databases {
   private func isNeeded(_ database: HostedDatabase) async -> Bool {
     if database.transactions.hasOpen { return true }
     guard folder == nil else { return false }
-    let all = Query(path: ResourcePath(), collectionGroup: "").with(limit: 1)
-    guard let page = try? await database.storage.page(of: all, after: nil, at: nil) else { return true }
-    return !page.answer.documents.isEmpty
+    return await !database.storage.holdsNothing
   }
 
   private func close(_ database: HostedDatabase) async {
@@ -362,7 +371,7 @@ final class EmbeddedBackend: Databases {
 
   /// Does `work` for each element, a few at the same time.
   private static func forEach<Element: Sendable>(
-    _ elements: [Element], _ work: @escaping @Sendable (Element) async -> Void
+    _ elements: some Collection<Element>, _ work: @escaping @Sendable (Element) async -> Void
   ) async {
     await withTaskGroup(of: Void.self) { group in
       for (index, element) in elements.enumerated() {

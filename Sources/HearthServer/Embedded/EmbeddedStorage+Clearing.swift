@@ -20,6 +20,16 @@ extension EmbeddedStorage {
     try result.get()
   }
 
+  var holdsNothing: Bool {
+    do {
+      try requireOpen()
+      return try responses.isEmpty
+        && store.page(of: .everything(under: ResourcePath()), after: nil, limit: 1, byteLimit: 1).documents.isEmpty
+    } catch {
+      return false
+    }
+  }
+
   private func removeAll(below place: ResourcePath) -> (Result<Void, StatusError>, [CommittedChange]) {
     let before = known
     do {
@@ -29,6 +39,7 @@ extension EmbeddedStorage {
       try database.transaction("Clear") {
         store.indexes.use(indexState)
         change = try removeDocuments(below: place)
+        if place.isEmpty { try responses.removeAll() }
         epochs = try endTransaction(firstVersion: change?.version, after: before.committedVersion)
       }
       if let epochs { begin(epochs) }

@@ -102,7 +102,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   var store: DocumentStore { tables.store }
   var reader: StorageReader { tables.reader }
   var log: ChangeLog { tables.log }
-  private var responses: BatchResponses { tables.responses }
+  var responses: BatchResponses { tables.responses }
 
   /// The maximum number of requests that share one transaction.
   private static let commitsPerGroup = 64

@@ -17,10 +17,6 @@ struct RuleCheck: Sendable {
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
-  /// The effort of all decisions on a request, in units of `RuleResourceLimits.work`. Each decision alone may take half of it.
-  static let effortOfRequest = 64 << 20
-  /// An expression takes as long as so many units of work.
-  private static let effortOfExpression = 64
   /// Others on the same thread are served after so much.
   private static let effortPerTurn = 2 << 20
 
@@ -33,12 +29,15 @@ struct RuleCheck: Sendable {
   ///
   /// - Parameters:
   ///   - documents: As they are stored, found or missing.
+  ///   - effort: The effort of the request to which the reading belongs.
   ///   - read: Reads further ones as they are at the same version.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   /// - Throws: PERMISSION_DENIED; what `read` throws.
   @discardableResult
-  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> RuleBasis {
-    var known = KnownDocuments(database)
+  func get(
+    _ documents: [Document], sharing effort: RuleEffort = RuleEffort(), _ read: Reading
+  ) async throws(StatusError) -> RuleBasis {
+    var known = KnownDocuments(database, effort)
     try await get(documents, &known, read)
     return known.basis
   }
@@ -51,7 +50,7 @@ struct RuleCheck: Sendable {
     _ keys: [DocumentKey], first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document],
     _ read: Reading
   ) async throws(StatusError) -> RuleBasis {
-    var known = KnownDocuments(database)
+    var known = KnownDocuments(database, RuleEffort())
     var rest = keys[...]
     while !rest.isEmpty {
       let documents = try await first(rest)
@@ -78,14 +77,14 @@ struct RuleCheck: Sendable {
 
   /// Decides whether the caller may read the result of a query, whatever is in it.
   ///
-  /// - Parameter read: As for ``get(_:_:)``.
+  /// - Parameter read: As for ``get(_:sharing:_:)``.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   @discardableResult
   func list(_ query: Query, _ read: Reading) async throws(StatusError) -> RuleBasis {
     // A query that names a document is a get with conditions.
     if let key = query.documentAtPath { return try await get(read([key]), read) }
     guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
-    var known = KnownDocuments(database)
+    var known = KnownDocuments(database, RuleEffort())
     try await decide(.list, &known, read, on: nil) {
       rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)
     }
@@ -123,14 +122,13 @@ struct RuleCheck: Sendable {
 
   /// - Throws: PERMISSION_DENIED if the decisions on the request take too long together.
   private func spend(on decision: RuleDecision, _ known: inout KnownDocuments) throws(StatusError) {
-    known.effort += decision.workDone + decision.expressionCount * Self.effortOfExpression
-    guard known.effort > Self.effortOfRequest else { return }
+    guard !known.spend(RuleEffort.of(decision)) else { return }
     guard explains else { throw .insufficientPermissions }
     throw StatusError(
       code: .permissionDenied,
       message:
-        "\(StatusError.insufficientPermissions.message) (the rules take more than \(Self.effortOfRequest) units of "
-        + "work for all documents of the request; \(Self.effortOfExpression) are an expression)")
+        "\(StatusError.insufficientPermissions.message) (the rules take more than \(RuleEffort.maximum) units of work "
+        + "for all documents of the request; \(RuleEffort.ofExpression) are an expression)")
   }
 
   private func count(_ decision: RuleDecision) {
@@ -158,7 +156,7 @@ extension RuleCheck: CommitGuard {
     _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
   ) throws {
     let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
-    var known = KnownDocuments(database)
+    var known = KnownDocuments(database, RuleEffort())
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
       let fields = StoredFields(of: before)
@@ -232,12 +230,12 @@ private struct KnownDocuments {
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
   private var usesTime = false
-  /// The effort of the decisions so far.
-  var effort = 0
-  private var effortAtTurn = 0
+  private let effort: RuleEffort
+  private var effortOfTurn = 0
 
-  init(_ database: DatabaseID) {
+  init(_ database: DatabaseID, _ effort: RuleEffort) {
     self.database = database
+    self.effort = effort
   }
 
   /// One of another database is none.
@@ -263,10 +261,16 @@ private struct KnownDocuments {
     states[name] = try RuleMap.fields(of: document).map { .found($0) } ?? .missing
   }
 
+  /// Returns false if it is too much for the request.
+  mutating func spend(_ effort: Int) -> Bool {
+    effortOfTurn += effort
+    return self.effort.spend(effort)
+  }
+
   /// Returns true once for so much effort.
   mutating func takeTurn(after effort: Int) -> Bool {
-    guard self.effort - effortAtTurn >= effort else { return false }
-    effortAtTurn = self.effort
+    guard effortOfTurn >= effort else { return false }
+    effortOfTurn = 0
     return true
   }
 

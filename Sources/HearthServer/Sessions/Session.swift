@@ -10,6 +10,8 @@ struct Session: Sendable {
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
+  /// The effort of the rules for ``firstDocuments(of:at:)``, whose pieces belong to one call. Streams do not call it.
+  private let effort = RuleEffort()
 
   init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
     self.database = database
@@ -110,7 +112,7 @@ extension Session {
   ) async throws(StatusError) -> QueryAnswer {
     let rules = try check(.get(keys))
     let answer = try await storage.firstDocuments(of: keys, at: version)
-    try await rules?.get(answer.documents, reading(at: answer.readVersion))
+    try await rules?.get(answer.documents, sharing: effort, reading(at: answer.readVersion))
     return answer
   }
 
@@ -281,6 +283,7 @@ extension Session {
   private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
     var outcome = outcome
     var mayGet: [DocumentKey: Bool] = [:]
+    let effort = RuleEffort()
     for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
       let result = outcome.results[index].version
       let isUnchanged = result != .none && result != outcome.version
@@ -292,7 +295,8 @@ extension Session {
         // A commit that changes nothing has one state.
         mayGet[key] =
           isUnchanged && mutations.count == 1
-          ? await self.mayGet(key, at: outcome.version) : await mayGetBeforeAndAfter(outcome.version, key)
+          ? await self.mayGet(key, at: outcome.version, effort)
+          : await mayGetBeforeAndAfter(outcome.version, key, effort)
       }
       guard mayGet[key] != true else { continue }
       if isUnchanged { outcome.results[index].version = outcome.version }
@@ -368,15 +372,17 @@ extension Session {
   private static let grantedDocuments = 100
 
   /// Returns true if the caller may get a document as it is after a commit, and as it was before.
-  private func mayGetBeforeAndAfter(_ version: SnapshotVersion, _ key: DocumentKey) async -> Bool {
-    guard await mayGet(key, at: version) else { return false }
-    return await mayGet(key, at: SnapshotVersion(microseconds: version.microseconds - 1))
+  private func mayGetBeforeAndAfter(
+    _ version: SnapshotVersion, _ key: DocumentKey, _ effort: RuleEffort
+  ) async -> Bool {
+    guard await mayGet(key, at: version, effort) else { return false }
+    return await mayGet(key, at: SnapshotVersion(microseconds: version.microseconds - 1), effort)
   }
 
   /// Returns true if the caller may get the document that a key names, as it is at a version. False also if that cannot be read any more.
-  private func mayGet(_ key: DocumentKey, at version: SnapshotVersion) async -> Bool {
+  private func mayGet(_ key: DocumentKey, at version: SnapshotVersion, _ effort: RuleEffort) async -> Bool {
     guard let document = try? await storage.documents(for: [key], at: version).documents.first else { return false }
-    return await mayGet(document, at: version)
+    return await mayGet(document, at: version, sharing: effort)
   }
 
   /// Returns true if the caller may get a document.
@@ -384,9 +390,12 @@ extension Session {
   /// - Parameters:
   ///   - document: As it is at the version.
   ///   - version: The version at which rules look up others.
-  func mayGet(_ document: Document, at version: SnapshotVersion) async -> Bool {
+  ///   - effort: The effort of the request to which the decision belongs.
+  func mayGet(
+    _ document: Document, at version: SnapshotVersion, sharing effort: RuleEffort = RuleEffort()
+  ) async -> Bool {
     do {
-      try await check(.get([document.key]))?.get([document], reading(at: version))
+      try await check(.get([document.key]))?.get([document], sharing: effort, reading(at: version))
       return true
     } catch {
       return false

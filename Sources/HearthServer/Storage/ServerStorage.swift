@@ -45,10 +45,13 @@ protocol ServerStorage: ChangeSource {
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome
 
   /// Deletes everything below the root, a document or a collection in one commit, the document itself too. Locks do not stop it:
-  /// the transactions that have some are aborted.
+  /// the transactions that have some are aborted. If it is the root, the answers to labelled requests are forgotten, too.
   ///
   /// - Throws: The storage's own trouble. Then nothing is deleted.
   func clear(_ place: ResourcePath) async throws(StatusError)
+
+  /// True if there is nothing that a client could ask for again: no document, and no answer to a labelled request.
+  var holdsNothing: Bool { get async }
 
   /// Reads documents in one snapshot.
   ///
@@ -128,4 +131,8 @@ protocol ServerStorage: ChangeSource {
 
   /// Finishes the operations in progress and releases the database. Later calls throw UNAVAILABLE.
   func close() async
+}
+
+extension ServerStorage {
+  var holdsNothing: Bool { get async { false } }
 }

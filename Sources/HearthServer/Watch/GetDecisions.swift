@@ -22,7 +22,7 @@ final class GetDecisions: Sendable {
 
   private let state = Mutex(State())
 
-  /// As ``Session/mayGet(_:at:)``.
+  /// As ``Session/mayGet(_:at:sharing:)``.
   func mayGet(_ document: Document, at version: SnapshotVersion, of database: Session) async -> Bool {
     let place = Place(key: document.key, version: document.version)
     let release = database.ruleRelease

@@ -238,9 +238,7 @@ struct ListenSession {
   /// The documents that have left a target and that the caller may not get as they are now.
   private func hiddenDocuments(in changes: [WatchChange]) async -> Set<DocumentKey> {
     var hidden: Set<DocumentKey> = []
-    let leaving = changes.filter { !$0.isIn && $0.isContentNew && $0.document.document.isFound }
-    for (number, change) in leaving.enumerated() {
-      if number > 0, number.isMultiple(of: Self.decisionsPerTurn) { await Task.yield() }
+    for change in changes where !change.isIn && change.isContentNew && change.document.document.isFound {
       let document = change.document.document
       if await !decisions.mayGet(document, at: version, of: database) { hidden.insert(document.key) }
     }

@@ -30,6 +30,36 @@ struct HostileInputTests {
     "'a'.matches('" + repeated("(a*)*", 1_000) + "')", "'a'.matches('((((a{1,100}){1,100}){1,100}){1,100}){1,100}')",
   ]
 
+  /// Values that are equal to nothing, not even to themselves, and values that have one hash where numbers count by their value.
+  private static let unequal: [(what: String, values: [RuleValue], condition: String, isAllowed: Bool)] = [
+    ("none", Array(repeating: .float(.nan), count: 130_000), "!(1 in l) && !(2 in l) && !(3 in l)", true),
+    ("none", Array(repeating: .float(.nan), count: 130_000), "!l.hasAny([1]) && ![1].hasAny(l)", true),
+    ("none", Array(repeating: .float(.nan), count: 130_000), "l.toSet().size() == 130000", true),
+    (
+      "none in maps", Array(repeating: .map(["a": .float(.nan)]), count: 60_000),
+      "!(1 in l) && !(2 in l) && l.toSet().size() > 0", true
+    ),
+    ("large", (0..<130_000).map { .int((1 << 62) + $0) }, "!(1 in l) && !(2 in l) && !l.hasAny([1])", true),
+    // More work than an evaluation may take.
+    ("large", (0..<130_000).map { .int((1 << 62) + $0) }, "l.toSet().size() > 0", false),
+  ]
+
+  @Test(
+    "long lists of values that sets cannot tell apart by their hash take no longer than others",
+    arguments: unequal.indices)
+  func unequalValues(_ index: Int) throws {
+    let (what, values, condition, isAllowed) = Self.unequal[index]
+    let rules = try RuleSet(
+      RuleSources.file(" match /c/{id} { allow get: if f(resource.data.l); } function f(l) { return \(condition); }"))
+    let request = RuleRequest(
+      .get, path: RuleSources.root + ["c", "x"], auth: .null, time: RuleSources.time,
+      document: RuleMap(["l": .list(values)]))
+    let duration = ContinuousClock().measure {
+      #expect(rules.evaluate(request) { _ in .missing }.isAllowed == isAllowed, "\(what): \(condition)")
+    }
+    #expect(duration < .seconds(20))
+  }
+
   @Test("long and deep conditions are read or refused in a short time and a small stack", arguments: 0..<27)
   func condition(_ index: Int) async {
     let source = RuleSources.file(" match /c/{id} { allow get: if \(Self.conditions[index]); }")

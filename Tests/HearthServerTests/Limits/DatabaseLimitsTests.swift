@@ -33,35 +33,40 @@ struct DatabaseLimitsTests {
     await backend.close()
   }
 
-  @Test("a database in memory that was cleared makes room for another one; those with documents or a transaction stay")
+  @Test("a database in memory that was cleared makes room for another one; those that hold something stay")
   func cleared() async throws {
     let clock = ManualClock()
-    let backend = try Self.backend(Self.limits { $0.databases = 3 }, clock: clock.clock)
-    func create(_ name: String) async throws {
+    let backend = try Self.backend(Self.limits { $0.databases = 4 }, clock: clock.clock)
+    func create(_ name: String, _ label: RequestLabel? = nil) async throws {
       let database = try await backend.database(DatabaseID(projectID: name))
-      _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), ["name": Value.string(name)])]))
+      let mutations = [Mutation.set(key("a/b"), ["name": Value.string(name)])]
+      _ = try await database.storage.commit(CommitRequest(mutations: mutations, label: label))
     }
-    for name in ["one", "two", "three"] { try await create(name) }
-    func clear(_ name: String) async throws {
-      try await backend.database(DatabaseID(projectID: name)).storage.clear(ResourcePath())
+    func storage(_ name: String) async throws -> any ServerStorage {
+      try await backend.database(DatabaseID(projectID: name)).storage
     }
-    try await clear("two")
-    try await clear("three")
-    _ = try await backend.database(DatabaseID(projectID: "three")).transactions.begin(
-      .pessimistic, repeating: [], at: nil)
-    await #expect(throws: StatusError.self) { try await create("four") }
+    for name in ["full", "cleared", "locked"] { try await create(name) }
+    let batch = BatchLabel(cacheID: "client", identity: BatchIdentity(high: 0, low: 1))
+    try await create("answered", RequestLabel(batch, mutations: [], database: DatabaseID(projectID: "answered")))
+    _ = try await storage("answered").commit(CommitRequest(mutations: [.delete(key("a/b"))]))
+    for name in ["cleared", "locked"] { try await storage(name).clear(ResourcePath()) }
+    let locked = try await backend.database(DatabaseID(projectID: "locked"))
+    _ = try await locked.transactions.begin(.pessimistic, repeating: [], at: nil)
+    await #expect(throws: StatusError.self) { try await create("new") }
     clock.advance(seconds: 11)
-    try await waitUntil { (try? await create("four")) != nil }
-    clock.advance(seconds: 11)
-    await #expect(throws: StatusError.self) { try await create("five") }
-    // What would be closed is closed.
+    try await waitUntil { (try? await create("new")) != nil }
+    clock.advance(seconds: 301)
     await backend.closeIdle()
-    #expect(Set(try await backend.names().map(\.projectID)) == ["one", "three", "four"])
-    for name in ["one", "four"] {
-      let storage = try await backend.database(DatabaseID(projectID: name)).storage
-      let found = try await storage.documents(for: [key("a/b")], at: nil).documents
+    #expect(Set(try await backend.names().map(\.projectID)) == ["full", "locked", "answered", "new"])
+    for name in ["full", "new"] {
+      let found = try await storage(name).documents(for: [key("a/b")], at: nil).documents
       #expect(try found.first?.fields.value(at: field("name")) == Value.string(name))
     }
+    // The answers are forgotten with the documents.
+    try await storage("answered").clear(ResourcePath())
+    clock.advance(seconds: 301)
+    await backend.closeIdle()
+    #expect(try await !backend.names().map(\.projectID).contains("answered"))
     await backend.close()
   }
 

@@ -109,6 +109,12 @@ struct RuleWriteTests {
     let keys = (0..<200).map { key("notes/\($0)") }
     _ = try await session.documents(for: Array(keys.prefix(20)), at: nil)
     await fixture.expectDenied("get") { _ = try await session.documents(for: keys, at: nil) }
+    await fixture.expectDenied("pieces of a call") {
+      var rest = keys[...]
+      while !rest.isEmpty {
+        rest.removeFirst(try await session.firstDocuments(of: rest.prefix(20), at: nil).documents.count)
+      }
+    }
     let developer = try fixture.session(.named("alice"), Self.bySize, isDevelopment: true)
     let error = await #expect(throws: StatusError.self) { _ = try await developer.documents(for: keys, at: nil) }
     #expect(error?.message.contains("units of work") == true, "\(error as Any)")

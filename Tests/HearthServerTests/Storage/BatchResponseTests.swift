@@ -156,6 +156,22 @@ struct BatchResponseTests {
     #expect(try await commit(fixture, 1_000, client: "other", [increment("c/other")]) == other)
   }
 
+  @Test("callers whom nothing tells apart have half of the room together, whatever the room of a client")
+  func ofMany() async throws {
+    let fixture = try StorageFixture(responseRetention: .init(countPerClient: 4, count: 20))
+    let mutations = [increment("c/a")]
+    func commit(_ number: UInt64) async throws {
+      let label = label(number, client: "client \(number)", mutations).bound(to: "nobody", ofMany: true)
+      _ = try await fixture.storage.commit(CommitRequest(mutations: mutations, label: label))
+    }
+    for number in 1...30 as ClosedRange<UInt64> { try await commit(number) }
+    for number in (1...30 as ClosedRange<UInt64>).reversed() {
+      let before = try await count(fixture, "c/a")
+      try await commit(number)
+      #expect(try await count(fixture, "c/a") == (number > 20 ? before : before.map { $0 + 1 }), "batch \(number)")
+    }
+  }
+
   @Test(
     "all clients together have room for so many answers, and for so many bytes of them; what is held is counted right",
     arguments: [BatchResponses.Retention(count: 20), BatchResponses.Retention(bytes: 1_000)])

@@ -18,6 +18,14 @@ extension RuleCorpus {
     E path('/a/{k}/c')[5] == 'a'
     E path('/a/{k}/c')['0'] == 'a'
     T path('/a/{k}/c') is path
+    T (/x/{k}/y)[:] is path
+    F (/x/{k}/y)[:] == (/a/b)
+    F (/x/{k=**}/y)[:] == (/a/b)
+    F (/x/{k}/y)[:] == (/x/{k}/y)
+    T (/x/{k}/y)[:][:] is path
+    E (/x/{k}/y)[0:] is path
+    E (/x/{k}/y)[:][0] == 'x'
+    T path('a') != path('{k}/{l}')[:]
     E path('/a/{k}/c')[0:1].bind({'k':'x'}) == /a
     E path('/a/{k}/c').bind({'k':'x'})[0:1].bind({'k':'y'}) == /a
     E path('/a/{k}/c').bind({'k':'x'}).bind({'k':'y'}) == /a/y/c

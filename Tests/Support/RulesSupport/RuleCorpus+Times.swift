@@ -100,6 +100,12 @@ extension RuleCorpus {
     E timestamp.value(-1500).year()
     E timestamp.value(-1500).time()
     E timestamp.value(-1500).date()
+    T (timestamp.date(1969,12,31) + duration.value(7,'ns')).time() < duration.value(0,'s')
+    T (timestamp.date(1969,12,31) + duration.value(7,'ns')).date() == timestamp.date(1970,1,1)
+    T (timestamp.date(1969,12,31) + duration.value(7,'ns')).day() == 31
+    T (timestamp.date(1969,12,31) + duration.value(1500,'ms')).time() == duration.value(1500,'ms')
+    T (timestamp.date(1,1,1) + duration.value(500,'ms')).time() == duration.value(-86399500,'ms')
+    T timestamp.date(1,1,1).time() == duration.value(0,'s')
     E timestamp.date(2024,2,29).dayOfYear()
     E timestamp.date(2024,12,31).dayOfYear()
     E timestamp.date(2024,12,29).dayOfWeek()
