@@ -68,29 +68,58 @@ extension RegularExpression {
   /// - Parameter stepLimit: The steps that the call may take, each of some nanoseconds. A call takes one for each byte for most patterns,
   ///   and at most about three for each byte and each instruction of the program. It ends within one reading of the text after the limit.
   package func matches(_ text: String, stepLimit: Int) throws(RegularExpressionUseError) -> Bool {
-    try limited(text, stepLimit) { text, work throws(StepLimitExceeded) in try matcher.matchesWhole(text, work: &work) }
+    var steps = 0
+    return try matches(text, stepLimit: stepLimit, steps: &steps)
+  }
+
+  /// Returns true if the whole text matches.
+  ///
+  /// - Parameters:
+  ///   - stepLimit: As for ``matches(_:stepLimit:)``.
+  ///   - steps: Grows by the steps that were taken, also if the call fails.
+  package func matches(
+    _ text: String, stepLimit: Int, steps: inout Int
+  ) throws(RegularExpressionUseError) -> Bool {
+    try limited(text, stepLimit, &steps) { text, work throws(StepLimitExceeded) in
+      try matcher.matchesWhole(text, work: &work)
+    }
   }
 
   /// Returns true if the text has a match anywhere.
   ///
   /// - Parameter stepLimit: As for ``matches(_:stepLimit:)``.
   package func contains(_ text: String, stepLimit: Int) throws(RegularExpressionUseError) -> Bool {
-    try limited(text, stepLimit) { text, work throws(StepLimitExceeded) in try matcher.contains(text, work: &work) }
+    var steps = 0
+    return try limited(text, stepLimit, &steps) { text, work throws(StepLimitExceeded) in
+      try matcher.contains(text, work: &work)
+    }
   }
 
   /// The leftmost match, with ranges of bytes of the text's UTF-8.
   ///
   /// - Parameter stepLimit: As for ``matches(_:stepLimit:)``.
   package func firstMatch(in text: String, stepLimit: Int) throws(RegularExpressionUseError) -> Match? {
-    try limited(text, stepLimit) { text, work throws(StepLimitExceeded) in
+    var steps = 0
+    return try firstMatch(in: text, stepLimit: stepLimit, steps: &steps)
+  }
+
+  /// The leftmost match, with ranges of bytes of the text's UTF-8.
+  ///
+  /// - Parameters: As for ``matches(_:stepLimit:steps:)``.
+  package func firstMatch(
+    in text: String, stepLimit: Int, steps: inout Int
+  ) throws(RegularExpressionUseError) -> Match? {
+    try limited(text, stepLimit, &steps) { text, work throws(StepLimitExceeded) in
       try matcher.firstMatch(in: text, from: 0, withGroups: true, work: &work).map { Match(ranges: $0) }
     }
   }
 
   private func limited<Result>(
-    _ text: String, _ stepLimit: Int, _ body: (UTF8Text, inout Matcher.Work) throws(StepLimitExceeded) -> Result
+    _ text: String, _ stepLimit: Int, _ steps: inout Int,
+    _ body: (UTF8Text, inout Matcher.Work) throws(StepLimitExceeded) -> Result
   ) throws(RegularExpressionUseError) -> Result {
     var work = Matcher.Work(stepLimit: stepLimit)
+    defer { steps += work.steps }
     do {
       return try text.withText { text throws(StepLimitExceeded) in try body(text, &work) }
     } catch {

@@ -11,12 +11,23 @@ extension RegularExpression {
   package func replacingAll(
     in text: String, with rewrite: String, resultLimit: Int = defaultResultLimit, stepLimit: Int = .max
   ) throws(RegularExpressionUseError) -> String {
+    var steps = 0
+    return try replacingAll(in: text, with: rewrite, resultLimit: resultLimit, stepLimit: stepLimit, steps: &steps)
+  }
+
+  /// Replaces all matches that do not overlap, as ``replacingAll(in:with:resultLimit:stepLimit:)``.
+  ///
+  /// - Parameter steps: As for ``matches(_:stepLimit:steps:)``.
+  package func replacingAll(
+    in text: String, with rewrite: String, resultLimit: Int, stepLimit: Int, steps: inout Int
+  ) throws(RegularExpressionUseError) -> String {
     let rewrite = try Rewrite(rewrite, groupCount: groupCount)
     var result: [UInt8] = []
     try text.withText { text throws(RegularExpressionUseError) in
       let bytes = text.bytes
       var end = 0
       var work = Matcher.Work(stepLimit: stepLimit)
+      defer { steps += work.steps }
       try forEachMatch(in: text, withGroups: rewrite.needsGroups, &work) {
         ranges, range throws(RegularExpressionUseError) in
         // One match may become many, if a rewrite is long.
@@ -37,6 +48,16 @@ extension RegularExpression {
   /// As in Go, a match of the empty text separates scalars, but neither at the start nor at the end.
   /// - Parameter stepLimit: As for ``matches(_:stepLimit:)``, for all searches together.
   package func split(_ text: String, stepLimit: Int = .max) throws(RegularExpressionUseError) -> [String] {
+    var steps = 0
+    return try split(text, stepLimit: stepLimit, steps: &steps)
+  }
+
+  /// The parts of a text between the matches, as ``split(_:stepLimit:)``.
+  ///
+  /// - Parameter steps: As for ``matches(_:stepLimit:steps:)``.
+  package func split(
+    _ text: String, stepLimit: Int, steps: inout Int
+  ) throws(RegularExpressionUseError) -> [String] {
     if text.isEmpty { return pattern.isEmpty ? [] : [""] }
     var parts: [String] = []
     try text.withText { text throws(RegularExpressionUseError) in
@@ -44,6 +65,7 @@ extension RegularExpression {
       var start = 0
       var end = 0
       var work = Matcher.Work(stepLimit: stepLimit)
+      defer { steps += work.steps }
       try forEachMatch(in: text, withGroups: false, &work) { _, range throws(RegularExpressionUseError) in
         end = range.lowerBound
         if range.upperBound > 0 { parts.append(String(decoding: bytes[start..<end], as: UTF8.self)) }

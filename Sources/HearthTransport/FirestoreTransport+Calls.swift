@@ -41,9 +41,18 @@ extension FirestoreTransport {
   package func batchGetDocuments(
     _ keys: [DocumentKey], at version: SnapshotVersion? = nil
   ) async throws(StatusError) -> [Document] {
+    try await readableDocuments(keys, at: version).get()
+  }
+
+  /// As ``batchGetDocuments(_:at:)``, and tells what will not go away if it is tried again.
+  ///
+  /// - Returns: A failure if the backend has sent a document that cannot be understood.
+  package func readableDocuments(
+    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
+  ) async throws(StatusError) -> Result<[Document], StatusError> {
     let request = translator.encodeBatchGet(keys, at: version)
     let translator = translator
-    var documents = try await call { client, metadata, options in
+    let answer: Result<[DocumentKey: Document], WireError> = try await call { client, metadata, options in
       try await client.serverStreaming(
         request: ClientRequest(message: request, metadata: metadata),
         descriptor: Google_Firestore_V1_Firestore.Method.BatchGetDocuments.descriptor,
@@ -53,12 +62,20 @@ extension FirestoreTransport {
       ) { response in
         var documents: [DocumentKey: Document] = [:]
         for try await message in response.messages {
-          if let document = try translator.decode(message) {
-            documents[document.key] = document
+          do throws(WireError) {
+            if let document = try translator.decode(message) { documents[document.key] = document }
+          } catch {
+            return .failure(error)
           }
         }
-        return documents
+        return .success(documents)
       }
+    }
+    var documents: [DocumentKey: Document]
+    switch answer {
+    case .success(let found): documents = found
+    case .failure(let error):
+      return .failure(StatusError(error, endpoint: "\(configuration.endpoint)", stage: .connected))
     }
     var ordered: [Document] = []
     var seen: Set<DocumentKey> = []
@@ -70,7 +87,7 @@ extension FirestoreTransport {
       }
       ordered.append(document)
     }
-    return ordered
+    return .success(ordered)
   }
 
   /// Makes the backend aggregate the result of a query.

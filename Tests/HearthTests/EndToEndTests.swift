@@ -65,11 +65,15 @@ struct EndToEndTests {
         next.offset.isMultiple(of: 2) ? .andFilter([inner, next.element]) : .orFilter([inner, next.element])
       }
       let tooDeep = cities.whereFilter(nested)
-      let tooLarge = cities.whereField("text", isEqualTo: String(repeating: "x", count: 11 << 20))
+      let long = String(repeating: "x", count: 5 << 20)
+      let tooLarge = cities.whereField("text", isEqualTo: long)
 
       let (all, _) = cities.record(includeMetadataChanges: true)
       let (some, _) = cities.whereFilter(joined).record(includeMetadataChanges: true)
-      for (query, reason) in [(tooDeep, "nested too deep"), (tooLarge, "bytes")] {
+      let (document, _) = cities.document(long).record()
+      await #expect(throws: NSError.self) { _ = try await document.next().get() }
+      await #expect(throws: NSError.self) { try await cities.document(long).getDocument() }
+      for (query, reason) in [(tooDeep, "nested too deep"), (tooLarge, "bytes"), (cities.order(by: long), "bytes")] {
         let (none, _) = query.record()
         let failure = await #expect(throws: NSError.self) { _ = try await none.next().get() }
         #expect(failure?.code == FirestoreErrorCode.invalidArgument.rawValue)

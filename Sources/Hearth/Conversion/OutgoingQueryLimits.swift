@@ -9,8 +9,9 @@ enum OutgoingQueryLimits {
   /// Readers of protocol buffers take so many messages in each other
   /// (https://protobuf.dev/programming-guides/proto-limits/).
   static let maximumLevels = 100
-  /// Requests may have 10 MiB (https://firebase.google.com/docs/firestore/quotas); the difference is for the rest of the request.
-  static let maximumBytes = 10 * 1024 * 1024 - 64 * 1024
+  /// Servers of gRPC read requests of 4 MiB by default, and Google's emulator ends the stream beyond. The difference is for the rest of the
+  /// request.
+  static let maximumBytes = 4 * 1024 * 1024 - 64 * 1024
   /// The request, target, query, structured query and the conjunction of all filters.
   private static let levelsAboveFilters = 6
   /// The request, target, query, structured query, cursor and value.
@@ -30,7 +31,10 @@ enum OutgoingQueryLimits {
         \(maximumLevels). A filter in an andFilter or orFilter of the other kind adds 2 levels, a map in a value 3, an array 2.
         """)
     }
-    let bytes = query.filters.reduce(0) { $0 + Self.bytes($1) } + positions.reduce(0) { $0 + Self.bytes($1) }
+    let bytes =
+      Self.bytes(query.path.canonicalString) + Self.bytes(query.collectionGroup ?? "")
+      + query.orders.reduce(0) { $0 + Self.bytes($1.path.canonicalString) }
+      + query.filters.reduce(0) { $0 + Self.bytes($1) } + positions.reduce(0) { $0 + Self.bytes($1) }
     guard bytes <= maximumBytes else {
       return .firestore(
         .invalidArgument,
@@ -59,10 +63,12 @@ enum OutgoingQueryLimits {
 
   private static func bytes(_ filter: HearthModel.Filter) -> Int {
     switch filter {
-    case .field(let filter): overhead + filter.path.canonicalString.utf8.count + bytes(filter.value)
+    case .field(let filter): bytes(filter.path.canonicalString) + bytes(filter.value)
     case .composite(let composite): composite.filters.reduce(overhead) { $0 + bytes($1) }
     }
   }
 
   private static func bytes(_ value: Value) -> Int { overhead + value.encoded().count }
+
+  private static func bytes(_ name: String) -> Int { overhead + name.utf8.count }
 }

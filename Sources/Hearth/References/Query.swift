@@ -28,7 +28,7 @@ internal import HearthModel
 /// documentation of queries). The cache answers these queries.
 ///
 /// A query that cannot be sent is refused by the client: every read and listener of it gets `invalidArgument`, whatever the source. That is one
-/// with more than 10 MiB of filters and cursors, and one with more than 45 filters of alternating kinds (`andFilter`, `orFilter`) in each other;
+/// with almost 4 MiB of names, filters and cursors, and one with more than 45 filters of alternating kinds (`andFilter`, `orFilter`) in each other;
 /// maps and arrays in operands count, too.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.

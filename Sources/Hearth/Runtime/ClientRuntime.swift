@@ -123,6 +123,8 @@ final class ClientRuntime: Sendable {
     _ query: HearthModel.Query, options: ListenOptions, on queue: DispatchQueue?,
     _ callback: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
+    // Also that of a document, whose name may have any length.
+    if let refusal = OutgoingQueryLimits.refusal(of: query) { return refuse(refusal, on: queue, callback) }
     let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue, callback: callback)
     post(.call(.listen(listener, query, options, isOneShot: false)))
     return handle(listener) { .unlisten($0) }
@@ -148,6 +150,7 @@ final class ClientRuntime: Sendable {
     _ query: HearthModel.Query, isFresh: Bool = false, received: (@Sendable (Int) -> Void)? = nil,
     _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
+    if let refusal = OutgoingQueryLimits.refusal(of: query) { return refuse(refusal, on: nil, completion) }
     var options = ListenOptions()
     options.includeDocumentMetadataChanges = true
     options.includeQueryMetadataChanges = true

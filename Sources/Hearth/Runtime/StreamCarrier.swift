@@ -106,8 +106,10 @@ struct StreamCarrier {
       RequestUser.$current.withValue(user) {
         _ = Task {
           do throws(StatusError) {
-            let documents = try await transport.batchGetDocuments(keys)
-            post(.stream(.lookedUp(id, .success(documents))))
+            switch try await transport.readableDocuments(keys) {
+            case .success(let documents): post(.stream(.lookedUp(id, .success(documents))))
+            case .failure(let error): post(.stream(.lookedUpUnreadable(id, error)))
+            }
           } catch {
             post(.stream(.lookedUp(id, .failure(error))))
           }

@@ -38,8 +38,13 @@ package enum TransformOperation: Hashable, Sendable {
     guard case .serverTimestamp = self else { return applied(to: previous, time: localWriteTime) }
     var settled = previous
     while case .pendingServerTimestamp(_, let earlier)? = settled { settled = earlier }
+    // The placeholder is a level of its own. Placeholders in each other must not nest deeper than what was stored can be read.
+    if settled?.isNested(deeperThan: Self.rememberedLevels) == true { settled = nil }
     return .pendingServerTimestamp(localWriteTime: localWriteTime, previousValue: settled)
   }
+
+  /// The levels of maps and arrays of a value that a placeholder remembers.
+  private static let rememberedLevels = 12
 
   /// The outcome after an acknowledgement that carried `serverResult` for this transform. The backend answers array
   /// transforms with null; they are computed again on the value that the document holds.
@@ -176,6 +181,18 @@ extension TransformOperation {
         isRepetition[later] = values[earlier].isOrderEqual(to: values[later])
       }
       return values.indices.filter { !isRepetition[$0] }.map { values[$0] }
+    }
+  }
+}
+
+extension Value {
+  fileprivate func isNested(deeperThan levels: Int) -> Bool {
+    switch self {
+    case .map(let map): levels == 0 || map.entries.contains { $0.value.isNested(deeperThan: levels - 1) }
+    case .array(let elements): levels == 0 || elements.contains { $0.isNested(deeperThan: levels - 1) }
+    case .pendingServerTimestamp(_, let previous):
+      levels == 0 || previous?.isNested(deeperThan: levels - 1) == true
+    default: false
     }
   }
 }

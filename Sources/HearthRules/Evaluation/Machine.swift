@@ -191,7 +191,10 @@ struct Machine {
         for value in values { try spend(value.roundedCount * Self.workOfCollisions) }
       }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
-      return try bounded(try Methods(limits: limits).call(method, on: values, compiled))
+      var methods = Methods(limits: limits)
+      // Also those of a call that fails. The limit is looked at by the next one.
+      defer { workDone = workDone.addingOrMax(methods.steps) }
+      return try bounded(try methods.call(method, on: values, compiled))
     case .refuse(let failure, let count):
       _ = try popValues(Int(count))
       throw program.failures[Int(failure)]

@@ -3,11 +3,15 @@ internal import HearthRE2
 /// The methods of values.
 struct Methods {
   let limits: RuleLimits
+  /// The steps of regular expressions so far.
+  private(set) var steps = 0
+
+  init(limits: RuleLimits) { self.limits = limits }
 
   /// - Parameters:
   ///   - values: The value whose method is called, and the arguments, as many as the method takes.
   ///   - pattern: The first argument as a regular expression, if it stands in the rules.
-  func call(
+  mutating func call(
     _ method: Method, on values: [RuleValue], _ pattern: RegularExpression?
   ) throws(RuleFailure) -> RuleValue {
     let arguments = Array(values.dropFirst())
@@ -38,7 +42,7 @@ struct Methods {
 
   // MARK: - Strings and bytes
 
-  private func callString(
+  private mutating func callString(
     _ method: Method, _ text: String, _ arguments: [RuleValue], _ pattern: RegularExpression?
   ) throws(RuleFailure) -> RuleValue? {
     switch method {
@@ -68,20 +72,21 @@ struct Methods {
     }
   }
 
-  private func applyPattern(
+  private mutating func applyPattern(
     _ method: Method, _ text: String, _ pattern: RegularExpression, _ arguments: [String]
   ) throws(RuleFailure) -> RuleValue {
     let rewrite =
       method == .replace ? try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames) : ""
-    let steps = limits.resources.patternSteps.addingOrMax(4 * text.utf8.count)
+    let limit = limits.resources.patternSteps.addingOrMax(4 * text.utf8.count)
     do throws(RegularExpressionUseError) {
       switch method {
-      case .matches: return .bool(try pattern.matches(text, stepLimit: steps))
+      case .matches: return .bool(try pattern.matches(text, stepLimit: limit, steps: &steps))
       case .replace:
         return .string(
-          try pattern.replacingAll(in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: steps)
+          try pattern.replacingAll(
+            in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: limit, steps: &steps)
         )
-      default: return .list(try Self.split(text, by: pattern, stepLimit: steps).map { .string($0) })
+      default: return .list(try split(text, by: pattern, stepLimit: limit).map { .string($0) })
       }
     } catch {
       switch error {
@@ -93,12 +98,12 @@ struct Methods {
   }
 
   /// The parts between the matches, as Java has them: an empty match at the start is a separator, and empty parts at the end are left out.
-  private static func split(
+  private mutating func split(
     _ text: String, by pattern: RegularExpression, stepLimit: Int
   ) throws(RegularExpressionUseError) -> [String] {
-    var parts = try pattern.split(text, stepLimit: stepLimit)
+    var parts = try pattern.split(text, stepLimit: stepLimit, steps: &steps)
     while let last = parts.last, last.isEmpty { parts.removeLast() }
-    let first = try pattern.firstMatch(in: text, stepLimit: stepLimit)
+    let first = try pattern.firstMatch(in: text, stepLimit: stepLimit, steps: &steps)
     if parts.isEmpty || first?.range == 0..<0 { parts.insert("", at: 0) }
     return parts
   }

@@ -85,6 +85,8 @@ package enum SyncEvent: Sendable {
 
   /// The documents of ``SyncAction/lookUp(_:_:)``: one for each, found or missing.
   case lookedUp(LookUpID, Result<[Document], StatusError>)
+  /// The backend has answered ``SyncAction/lookUp(_:_:)`` with a document that this release cannot read, and will do so again.
+  case lookedUpUnreadable(LookUpID, StatusError)
   /// The application's answer to ``SyncAction/askResolver(_:_:)``, or its failure.
   case conflictAnswered(ConflictID, Result<ConflictAnswer, StatusError>)
 

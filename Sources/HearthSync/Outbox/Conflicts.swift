@@ -145,14 +145,8 @@ struct Conflicts {
   mutating func lookedUp(_ id: LookUpID, _ result: Result<[Document], StatusError>, now: Duration) -> [Action] {
     guard var open, case .reading(id) = open.stage else { return [] }
     switch result {
-    case .failure(let error) where error.code == .permissionDenied && open.keysToRead.count > open.bases.bases.count:
-      // The documents that no rule contains may not be read, so that a lost answer cannot be told.
-      open.mayBeCommitted = false
-      return read(open, now: now)
-    case .failure(let error) where [.permissionDenied, .invalidArgument].contains(error.code):
-      // These documents cannot be read, so the write cannot be sent with its base versions.
-      let refusal = isRefused(open.batch.batchID) ? refused?.error : nil
-      return reject(open, refusal ?? error)
+    case .failure(let error) where error.code == .permissionDenied: return endOfReading(open, error, now: now)
+    case .failure(let error) where error.code == .invalidArgument: return rejectUnread(open, error)
     case .failure(let error):
       open.stage = .pausing
       self.open = open
@@ -164,6 +158,27 @@ struct Conflicts {
       for document in documents { open.remote[document.key] = document }
       return resolve(open)
     }
+  }
+
+  /// Reading the documents again would end in the same way: with a document that this release cannot read.
+  mutating func lookedUpUnreadable(_ id: LookUpID, _ error: StatusError, now: Duration) -> [Action] {
+    guard let open, case .reading(id) = open.stage else { return [] }
+    return endOfReading(open, error, now: now)
+  }
+
+  /// Not all documents of a batch can be read.
+  private mutating func endOfReading(_ conflict: OpenConflict, _ error: StatusError, now: Duration) -> [Action] {
+    guard conflict.keysToRead.count > conflict.bases.bases.count else { return rejectUnread(conflict, error) }
+    // Perhaps only those that no rule contains, so that a lost answer cannot be told.
+    var conflict = conflict
+    conflict.mayBeCommitted = false
+    return read(conflict, now: now)
+  }
+
+  /// The documents cannot be read, so the write cannot be sent with its base versions.
+  private mutating func rejectUnread(_ conflict: OpenConflict, _ error: StatusError) -> [Action] {
+    let refusal = isRefused(conflict.batch.batchID) ? refused?.error : nil
+    return reject(conflict, refusal ?? error)
   }
 
   private mutating func resolve(_ conflict: OpenConflict) -> [Action] {

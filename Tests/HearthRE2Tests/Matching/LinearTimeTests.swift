@@ -87,6 +87,11 @@ struct LinearTimeTests {
     #expect(throws: RegularExpressionUseError.tooManySteps(limit: 15_000)) {
       try many.firstMatch(in: text, stepLimit: 15_000)
     }
+    var steps = 0
+    #expect(throws: RegularExpressionUseError.tooManySteps(limit: 15_000)) {
+      try many.matches(text, stepLimit: 15_000, steps: &steps)
+    }
+    #expect(steps > 15_000 && steps < 100_000)
     #expect(try RegularExpression("a+").matches("aaa", stepLimit: 100))
     #expect(try RegularExpression("a+(b)").firstMatch(in: "xaab", stepLimit: 1000)?.ranges == [1..<4, 3..<4])
   }

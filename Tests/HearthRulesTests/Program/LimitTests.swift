@@ -110,6 +110,26 @@ struct LimitTests {
     #expect(refused.refusals.last?.failure == .tooManyExpressions(limit: 1000))
   }
 
+  @Test(
+    "the work of an evaluation includes the steps of regular expressions, whatever they are used for",
+    arguments: [
+      "'TEXT'.matches('PATTERN')", "'TEXT'.replace('PATTERN', '') == ''", "'TEXT'.split('PATTERN').size() == 1",
+      "'TEXT'.matches('PATTERN' + '')",
+    ])
+  func patternSteps(_ condition: String) throws {
+    func work(_ pattern: String) throws -> Int {
+      let text = Self.repeated("ab", 200)
+      let condition = condition.replacing("TEXT", with: text).replacing("PATTERN", with: pattern)
+      return RuleSources.decide(
+        try RuleSet(RuleSources.file(" match /c/{id} { allow get: if \(condition); }")), get: "c/x"
+      ).workDone
+    }
+    let plain = try work("c")
+    // The states of its automaton grow with each letter.
+    let dear = try work("(a|b)*a(a|b){40}c")
+    #expect(dear > plain + 10_000, "\(plain), \(dear)")
+  }
+
   @Test("the limit of expressions is one for all permissions of a request, and none holds behind it")
   func sharedExpressionLimit() throws {
     let long = "[\(Self.repeated("1,", 600))] == 1"

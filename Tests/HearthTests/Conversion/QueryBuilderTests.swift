@@ -99,7 +99,7 @@ struct QueryBuilderTests {
     let ordered = cities.order(by: "a")
     #expect(ordered.start(at: [map(31)]).fault == nil && ordered.start(at: [map(32)]).fault != nil)
     #expect(ordered.end(before: [map(31)]).fault == nil && ordered.limit(toLast: 1).end(before: [map(32)]).fault != nil)
-    let text = String(repeating: "x", count: 6 << 20)
+    let text = String(repeating: "x", count: 3 << 20)
     let large = cities.order(by: "a").start(at: [text])
     #expect(large.fault == nil && large.end(at: [text]).fault != nil)
   }

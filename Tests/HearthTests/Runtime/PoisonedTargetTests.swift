@@ -17,14 +17,45 @@ struct PoisonedTargetTests {
       if method == "Listen" { listenStreamCount.add(1, ordering: .relaxed) }
     }
 
+    // Document.fields["z"], whose Value has nothing but the field 99.
+    private static let field = Data([0x12, 8, 0x0a, 1, 0x7a, 0x12, 3, 0x98, 6, 1])
+    private static let name = Data("poison".utf8)
+
     func answer(_ answer: any Sendable, to method: String) async -> any Sendable {
+      if var message = answer as? Google_Firestore_V1_BatchGetDocumentsResponse, case .found? = message.result,
+        message.found.range(of: Self.name) != nil
+      {
+        message.found += Self.field
+        return message
+      }
       guard var message = answer as? Google_Firestore_V1_ListenResponse, case .documentChange? = message.responseType,
-        message.documentChange.document.range(of: Data("poison".utf8)) != nil
+        message.documentChange.document.range(of: Self.name) != nil
       else { return answer }
-      // Document.fields["z"], whose Value has nothing but the field 99.
-      message.documentChange.document += Data([0x12, 8, 0x0a, 1, 0x7a, 0x12, 3, 0x98, 6, 1])
+      message.documentChange.document += Self.field
       poisonedCount.add(1, ordering: .relaxed)
       return message
+    }
+  }
+
+  @Test(
+    "ends the write that a rule for conflicts must compare with it, which is kept as refused; later writes are sent")
+  func comparedWrite() async throws {
+    try await InterceptedServer.run(Poison()) { host in
+      let other = try TestFirestore(host: host).firestore
+      try await other.document("bad/poison").setData(["n": 1])
+      for (number, alone) in [true, false].enumerated() {
+        let client = try TestFirestore(host: host, conflictRules: [.collection("bad", .mergeFields)]).firestore
+        let batch = client.batch()
+        batch.setData(["n": 2], forDocument: client.document("bad/poison"))
+        if !alone { batch.setData(["n": 2], forDocument: client.document("good/b")) }
+        let refusal = await #expect(throws: NSError.self) { try await batch.commit() }
+        #expect(refusal?.code == FirestoreErrorCode.internal.rawValue)
+        #expect(try await client.rejectedWrites.writes().count == 1)
+        try await client.document("good/a\(number)").setData(["n": 3])
+        try await client.terminate()
+      }
+      #expect(try await other.collection("good").getDocuments(source: .server).ids == ["a0", "a1"])
+      try await other.terminate()
     }
   }
 
