@@ -14,6 +14,8 @@ struct RuleCheck: Sendable {
   let explains: Bool
   /// Counts the values of expressions for reports of coverage; nil outside development.
   let counter: CoverageCounter?
+  /// The effort of the request to which a commit belongs, if that has several.
+  var sharedEffort: RuleEffort?
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
@@ -99,7 +101,7 @@ struct RuleCheck: Sendable {
     while true {
       let snapshot = known
       let decision = try evaluate { snapshot[$0] }
-      try spend(on: decision, &known)
+      try spend(RuleEffort.of(decision), &known)
       if known.takeTurn(after: Self.effortPerTurn) { await Task.yield() }
       switch decision.answer {
       case .allowed:
@@ -115,14 +117,16 @@ struct RuleCheck: Sendable {
         guard !unread.isEmpty else { throw .insufficientPermissions }
         let documents = try await read(Array(Set(unread.map(\.key))))
         let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
-        for (name, key) in unread { try known.add(byKey[key] ?? .missing(key, version: .none), for: name) }
+        for (name, key) in unread {
+          try spend(known.add(byKey[key] ?? .missing(key, version: .none), for: name), &known)
+        }
       }
     }
   }
 
   /// - Throws: PERMISSION_DENIED if the decisions on the request take too long together.
-  private func spend(on decision: RuleDecision, _ known: inout KnownDocuments) throws(StatusError) {
-    guard !known.spend(RuleEffort.of(decision)) else { return }
+  private func spend(_ effort: Int, _ known: inout KnownDocuments) throws(StatusError) {
+    guard !known.spend(effort) else { return }
     guard explains else { throw .insufficientPermissions }
     throw StatusError(
       code: .permissionDenied,
@@ -156,9 +160,10 @@ extension RuleCheck: CommitGuard {
     _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
   ) throws {
     let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
-    var known = KnownDocuments(database, RuleEffort())
+    var known = KnownDocuments(database, sharedEffort ?? RuleEffort())
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
+      try spend(write.transition.after.fields.bytes.count, &known)
       let fields = StoredFields(of: before)
       let request = RuleRequest(
         write.method, path: key.ruleNames(in: database), auth: auth,
@@ -168,12 +173,13 @@ extension RuleCheck: CommitGuard {
       while true {
         let snapshot = known
         let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
-        try spend(on: decision, &known)
+        try spend(RuleEffort.of(decision), &known)
         if case .needsDocuments(let wanted) = decision.answer {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
           for (name, key) in unread {
-            try known.add(name.isAfterwards ? after[key] ?? stored(key) : stored(key), for: name)
+            let document = name.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
+            try spend(known.add(document, for: name), &known)
           }
           continue
         }
@@ -257,8 +263,11 @@ private struct KnownDocuments {
     wanted.filter { !has($0) }.compactMap { name in DocumentKey(name.path, in: database).map { (name, $0) } }
   }
 
-  mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) {
-    states[name] = try RuleMap.fields(of: document).map { .found($0) } ?? .missing
+  /// - Returns: The effort.
+  mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) -> Int {
+    let (map, effort) = try effort.fields(of: document)
+    states[name] = map.map { .found($0) } ?? .missing
+    return effort
   }
 
   /// Returns false if it is too much for the request.

@@ -1,14 +1,22 @@
+internal import HearthModel
 internal import HearthRules
 internal import Synchronization
 
-/// The effort of all decisions on a request, which may be made in several steps.
+/// The effort of all decisions on a request, which may be made in several steps, and the documents that were decoded for them.
 final class RuleEffort: Sendable {
   /// In units of `RuleResourceLimits/work`. Each decision alone may take half of it.
   static let maximum = 64 << 20
   /// An expression takes as long as so many units of work.
   static let ofExpression = 64
+  /// Comparing bytes takes a fraction of the time that decoding them takes.
+  private static let comparedBytesPerUnit = 16
+  /// Documents that are kept. Rules may look up 20 for a request.
+  private static let maximumDecoded = 20
+
+  private typealias Decoded = (fields: EncodedFields, map: RuleMap)
 
   private let spent = Atomic(0)
+  private let decoded = Mutex<[DocumentKey: Decoded]>([:])
 
   static func of(_ decision: RuleDecision) -> Int { decision.workDone + decision.expressionCount * ofExpression }
 
@@ -16,5 +24,22 @@ final class RuleEffort: Sendable {
   func spend(_ effort: Int) -> Bool {
     // The sum of 64-bit numbers of so few bytes each does not overflow before the request is refused.
     spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
+  }
+
+  /// Decodes a document that rules look up, once as long as its fields stay the same.
+  ///
+  /// - Returns: The fields, nil if it is missing, and the effort.
+  /// - Throws: INTERNAL if they are damaged.
+  func fields(of document: Document) throws(StatusError) -> (map: RuleMap?, effort: Int) {
+    let bytes = document.fields.bytes
+    if document.isFound, let known = decoded.withLock({ $0[document.key] }), known.fields.bytes == bytes {
+      return (known.map, bytes.count / Self.comparedBytesPerUnit)
+    }
+    guard let map = try RuleMap.fields(of: document) else { return (nil, 0) }
+    decoded.withLock { decoded in
+      guard decoded.count < Self.maximumDecoded || decoded[document.key] != nil else { return }
+      decoded[document.key] = (document.fields, map)
+    }
+    return (map, bytes.count)
   }
 }

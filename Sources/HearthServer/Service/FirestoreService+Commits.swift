@@ -93,13 +93,15 @@ extension FirestoreService {
   private func commitEach(
     _ mutations: [Mutation], in database: Session
   ) async -> [Result<CommitOutcome, StatusError>] {
-    await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
+    let effort = RuleEffort()
+    return await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
       var outcomes: [Result<CommitOutcome, StatusError>?] = Array(repeating: nil, count: mutations.count)
       for (index, mutation) in mutations.enumerated() {
         if index >= Self.writesAtOnce, let (ended, outcome) = await group.next() { outcomes[ended] = outcome }
         group.addTask {
           do throws(StatusError) {
-            return (index, .success(try await database.commit(CommitRequest(mutations: [mutation]))))
+            let request = CommitRequest(mutations: [mutation])
+            return (index, .success(try await database.commit(request, sharing: effort)))
           } catch {
             return (index, .failure(error))
           }

@@ -241,18 +241,31 @@ extension Session {
 
 extension Session {
   /// As ``ServerStorage/commit(_:)``. A label is the caller's own: another caller's request with the same one is another request.
-  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
+  ///
+  /// - Parameter effort: The effort of the request to which the commit belongs; nil if it is one of its own.
+  func commit(
+    _ request: CommitRequest, sharing effort: RuleEffort? = nil
+  ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    let rules = try check(.write(request.mutations))
+    var rules = try check(.write(request.mutations))
+    rules?.sharedEffort = effort
     request.commitGuard = rules
     request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
-    guard rules != nil else { return outcome }
-    // Who may write a document may not be allowed to read it.
-    if let document = outcome.document, await !mayGet(document, at: outcome.version) {
-      outcome.document = .found(document.key, version: outcome.version, fields: EncodedFields([:]))
+    guard let rules else { return outcome }
+    // The time of the newest commit is for those who may write something.
+    if request.mutations.isEmpty { outcome.version = SnapshotVersion(rules.time.truncatedToMicroseconds()) }
+    guard outcome.document != nil || outcome.tellsFormerContents(of: request.mutations) else { return outcome }
+    // Not on the event loop of a brief call: rules may take long.
+    let (known, mutations) = (outcome, request.mutations)
+    return await withTaskExecutorPreference(globalConcurrentExecutor) {
+      var outcome = known
+      // Who may write a document may not be allowed to read it.
+      if let document = known.document, await !mayGet(document, at: known.version, sharing: effort ?? RuleEffort()) {
+        outcome.document = .found(document.key, version: known.version, fields: EncodedFields([:]))
+      }
+      return await hidingResults(outcome, of: mutations, effort ?? RuleEffort())
     }
-    return await hidingResults(outcome, of: request.mutations)
   }
 
   /// Commits the writes of a request, which may end a transaction.
@@ -272,7 +285,7 @@ extension Session {
       () async throws(StatusError) -> CommitOutcome in
       try await database.transactions.commit(ending, ending: transaction)
     }
-    return ending.commitGuard == nil ? outcome : await hidingResults(outcome, of: mutations)
+    return ending.commitGuard == nil ? outcome : await hidingResults(outcome, of: mutations, RuleEffort())
   }
 
   /// Hides what tells of the former contents of documents from callers who may not get them both before and after all of the writes: the
@@ -280,16 +293,13 @@ extension Session {
   /// nothing has changed, is that of the commit.
   ///
   /// Both states count, because a later write of the same request may let the caller get the document, or take that from her.
-  private func hidingResults(_ outcome: CommitOutcome, of mutations: [Mutation]) async -> CommitOutcome {
+  private func hidingResults(
+    _ outcome: CommitOutcome, of mutations: [Mutation], _ effort: RuleEffort
+  ) async -> CommitOutcome {
     var outcome = outcome
     var mayGet: [DocumentKey: Bool] = [:]
-    let effort = RuleEffort()
-    for (index, mutation) in mutations.enumerated() where outcome.results.indices.contains(index) {
-      let result = outcome.results[index].version
-      let isUnchanged = result != .none && result != outcome.version
-      guard isUnchanged || mutation.transforms.contains(where: { $0.operation.resultWithoutFormerValue != nil }) else {
-        continue
-      }
+    for (index, mutation) in mutations.enumerated() where outcome.tellsFormerContents(of: mutation, at: index) {
+      let isUnchanged = outcome.isUnchanged(at: index)
       let key = mutation.key
       if mayGet[key] == nil {
         // A commit that changes nothing has one state.
@@ -315,6 +325,24 @@ extension Session {
     try checkWithoutRules(.clear(place))
     try await database.transactions.abortAll()
     try await storage.clear(place)
+  }
+}
+
+extension CommitOutcome {
+  /// True if the result of a write is that nothing has changed.
+  fileprivate func isUnchanged(at index: Int) -> Bool {
+    results[index].version != .none && results[index].version != version
+  }
+
+  /// True if the result of a write depends on what the document was before.
+  fileprivate func tellsFormerContents(of mutation: Mutation, at index: Int) -> Bool {
+    results.indices.contains(index)
+      && (isUnchanged(at: index)
+        || mutation.transforms.contains { $0.operation.resultWithoutFormerValue != nil })
+  }
+
+  fileprivate func tellsFormerContents(of mutations: [Mutation]) -> Bool {
+    mutations.enumerated().contains { tellsFormerContents(of: $1, at: $0) }
   }
 }
 

@@ -84,6 +84,16 @@ struct RuleWriteTests {
     #expect(try stored.fields.value(at: FieldPath(["v"])) == .vector([3]))
   }
 
+  @Test("a commit of nothing does not tell when anybody has last written")
+  func emptyCommit() async throws {
+    let last = try await fixture.set("c/a")
+    fixture.storage.clock.advance(seconds: 10)
+    for caller in [Caller.nobody, .named("alice")] {
+      let outcome = try await fixture.session(caller, Self.methods).commit(CommitRequest(mutations: []))
+      #expect(outcome.version.microseconds - last.microseconds >= 10_000_000)
+    }
+  }
+
   /// A list whose members take a megabyte to look through, each time.
   private static let bySize = """
     function room() { return get(/databases/$(database)/documents/rooms/r).data; }
@@ -109,6 +119,10 @@ struct RuleWriteTests {
     let keys = (0..<200).map { key("notes/\($0)") }
     _ = try await session.documents(for: Array(keys.prefix(20)), at: nil)
     await fixture.expectDenied("get") { _ = try await session.documents(for: keys, at: nil) }
+    await fixture.expectDenied("commits of one request") {
+      let effort = RuleEffort()
+      for write in writes(200) { _ = try await session.commit(CommitRequest(mutations: [write]), sharing: effort) }
+    }
     await fixture.expectDenied("pieces of a call") {
       var rest = keys[...]
       while !rest.isEmpty {
@@ -127,6 +141,8 @@ struct RuleWriteTests {
     let keys = (0..<500).map { key("members/\($0)") }
     _ = try await session.commit(CommitRequest(mutations: keys.map { .set($0, [:]) }))
     #expect(try await session.documents(for: keys, at: nil).documents.count == 500)
+    let effort = RuleEffort()
+    for key in keys { _ = try await session.commit(CommitRequest(mutations: [.delete(key)]), sharing: effort) }
     await fixture.expectDenied {
       _ = try await session.commit(CommitRequest(mutations: [.set(key("members/member with the number 7"), [:])]))
     }
