@@ -125,9 +125,9 @@ struct LimitTests {
       ).workDone
     }
     let plain = try work("c")
-    // The states of its automaton grow with each letter.
+    // The states of its automaton grow with each letter. Its text alone is some hundred units longer.
     let dear = try work("(a|b)*a(a|b){40}c")
-    #expect(dear > plain + 10_000, "\(plain), \(dear)")
+    #expect(dear > plain + 2_000, "\(plain), \(dear)")
   }
 
   @Test("the limit of expressions is one for all permissions of a request, and none holds behind it")

@@ -90,7 +90,8 @@ struct RuleWriteTests {
     fixture.storage.clock.advance(seconds: 10)
     for caller in [Caller.nobody, .named("alice")] {
       let outcome = try await fixture.session(caller, Self.methods).commit(CommitRequest(mutations: []))
-      #expect(outcome.version.microseconds - last.microseconds >= 10_000_000)
+      // A commit is a little ahead of the clock if it follows another one at once.
+      #expect(outcome.version.microseconds - last.microseconds > 9_000_000)
     }
   }
 
