@@ -38,8 +38,7 @@ enum OutgoingQueryLimits {
     guard bytes <= maximumBytes else {
       return .firestore(
         .invalidArgument,
-        "Invalid query. Its filters and cursors have \(bytes) bytes; the limit is \(maximumBytes) for those of one query."
-      )
+        "Invalid query. Its names, filters and cursors have \(bytes) bytes; the limit is \(maximumBytes) bytes.")
     }
     return nil
   }

@@ -38,12 +38,13 @@ public class Query: NSObject, @unchecked Sendable {
   let model: HearthModel.Query
   /// The error that every read and listener of the query gets; nil if it can be run. A cursor may be impossible because of a document's
   /// data, which is no error of the application, and a query too large to be sent.
-  let fault: NSError?
+  var fault: NSError? { cursorFault ?? OutgoingQueryLimits.refusal(of: model) }
+  let cursorFault: NSError?
 
-  init(firestore: Firestore, model: HearthModel.Query, fault: NSError? = nil) {
+  init(firestore: Firestore, model: HearthModel.Query, cursorFault: NSError? = nil) {
     self.firestore = firestore
     self.model = model
-    self.fault = fault ?? OutgoingQueryLimits.refusal(of: model)
+    self.cursorFault = cursorFault
   }
 
   /// Equality as in the type's description.
@@ -51,7 +52,7 @@ public class Query: NSObject, @unchecked Sendable {
     guard let other = object as? Query else { return false }
     return self === other
       || firestore === other.firestore && model.canonicalID == other.model.canonicalID
-        && fault == other.fault
+        && cursorFault == other.cursorFault
   }
 
   /// A hash of the Firestore object and the query.
@@ -112,7 +113,7 @@ public class Query: NSObject, @unchecked Sendable {
   func built(
     in function: StaticString = #function, _ body: () throws(ProgrammingError) -> HearthModel.Query
   ) -> Query {
-    Query(firestore: firestore, model: requireValid(in: function, body), fault: fault)
+    Query(firestore: firestore, model: requireValid(in: function, body), cursorFault: cursorFault)
   }
 }
 
@@ -165,9 +166,10 @@ extension Query {
     do throws(UnusableCursor) {
       let bounded = try QueryBuilder.bound(
         model, edge, document: snapshot.document, isInclusive: isInclusive, databaseID: firestore.databaseID)
-      return Query(firestore: firestore, model: bounded, fault: fault)
+      return Query(firestore: firestore, model: bounded, cursorFault: cursorFault)
     } catch {
-      return Query(firestore: firestore, model: model, fault: fault ?? .firestore(.invalidArgument, error.message))
+      return Query(
+        firestore: firestore, model: model, cursorFault: cursorFault ?? .firestore(.invalidArgument, error.message))
     }
   }
 }

@@ -108,7 +108,7 @@ struct StreamCarrier {
           do throws(StatusError) {
             switch try await transport.readableDocuments(keys) {
             case .success(let documents): post(.stream(.lookedUp(id, .success(documents))))
-            case .failure(let error): post(.stream(.lookedUpUnreadable(id, error)))
+            case .failure(let error): post(.stream(.lookedUp(id, .unreadable(error))))
             }
           } catch {
             post(.stream(.lookedUp(id, .failure(error))))

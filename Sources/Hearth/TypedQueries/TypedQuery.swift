@@ -112,7 +112,7 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     TypedQuery(
       state.flatMap { query in
         do {
-          return .success(Query(firestore: query.firestore, model: try body(query), fault: query.fault))
+          return .success(Query(firestore: query.firestore, model: try body(query), cursorFault: query.cursorFault))
         } catch let error as ProgrammingError {
           return .failure(.firestore(.invalidArgument, error.message))
         } catch {

@@ -42,8 +42,8 @@ private final class MemberIndex: Sendable {
 
   func contains(_ value: RuleValue, in items: [RuleValue]) -> Bool {
     state.withLock { state in
+      if state.wasSearched, state.keys == nil { state.keys = StrictKey.keys(of: items) }
       if let keys = state.keys { return keys.contains(StrictKey(value)) }
-      if state.wasSearched { state.keys = StrictKey.keys(of: items) }
       state.wasSearched = true
       return items.contains { RuleValue.isMember(value, like: $0) }
     }

@@ -14,8 +14,8 @@ struct RuleCheck: Sendable {
   let explains: Bool
   /// Counts the values of expressions for reports of coverage; nil outside development.
   let counter: CoverageCounter?
-  /// The effort of the request to which a commit belongs, if that has several.
-  var sharedEffort: RuleEffort?
+  /// The effort of the request to which the decisions belong; nil if each is a request of its own.
+  private(set) var sharedEffort: RuleEffort?
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
@@ -25,20 +25,33 @@ struct RuleCheck: Sendable {
   /// Reads documents, found or missing.
   typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
 
+  init(
+    rules: RuleSet, auth: RuleValue, database: DatabaseID, time: Timestamp, explains: Bool, counter: CoverageCounter?
+  ) {
+    (self.rules, self.auth, self.database) = (rules, auth, database)
+    (self.time, self.explains, self.counter) = (time, explains, counter)
+  }
+
+  /// The same for one of several decisions on a request.
+  func sharing(_ effort: RuleEffort?) -> RuleCheck {
+    var check = self
+    check.sharedEffort = effort
+    return check
+  }
+
+  private var effort: RuleEffort { sharedEffort ?? RuleEffort() }
+
   // MARK: - Reads
 
   /// Decides whether the caller may get documents.
   ///
   /// - Parameters:
   ///   - documents: As they are stored, found or missing.
-  ///   - effort: The effort of the request to which the reading belongs.
   ///   - read: Reads further ones as they are at the same version.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   /// - Throws: PERMISSION_DENIED; what `read` throws.
   @discardableResult
-  func get(
-    _ documents: [Document], sharing effort: RuleEffort = RuleEffort(), _ read: Reading
-  ) async throws(StatusError) -> RuleBasis {
+  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> RuleBasis {
     var known = KnownDocuments(database, effort)
     try await get(documents, &known, read)
     return known.basis
@@ -52,7 +65,7 @@ struct RuleCheck: Sendable {
     _ keys: [DocumentKey], first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document],
     _ read: Reading
   ) async throws(StatusError) -> RuleBasis {
-    var known = KnownDocuments(database, RuleEffort())
+    var known = KnownDocuments(database, effort)
     var rest = keys[...]
     while !rest.isEmpty {
       let documents = try await first(rest)
@@ -79,14 +92,14 @@ struct RuleCheck: Sendable {
 
   /// Decides whether the caller may read the result of a query, whatever is in it.
   ///
-  /// - Parameter read: As for ``get(_:sharing:_:)``.
+  /// - Parameter read: As for ``get(_:_:)``.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   @discardableResult
   func list(_ query: Query, _ read: Reading) async throws(StatusError) -> RuleBasis {
     // A query that names a document is a get with conditions.
     if let key = query.documentAtPath { return try await get(read([key]), read) }
     guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
-    var known = KnownDocuments(database, RuleEffort())
+    var known = KnownDocuments(database, effort)
     try await decide(.list, &known, read, on: nil) {
       rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)
     }
@@ -160,7 +173,7 @@ extension RuleCheck: CommitGuard {
     _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
   ) throws {
     let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
-    var known = KnownDocuments(database, sharedEffort ?? RuleEffort())
+    var known = KnownDocuments(database, effort)
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
       try spend(write.transition.after.fields.bytes.count, &known)

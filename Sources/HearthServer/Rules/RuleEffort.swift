@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HearthModel
 internal import HearthRules
 internal import Synchronization
@@ -26,13 +27,23 @@ final class RuleEffort: Sendable {
     spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
   }
 
+  private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.count == right.count
+      && left.withUnsafeBytes { left in
+        right.withUnsafeBytes { right in
+          guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+          return memcmp(start, other, left.count) == 0
+        }
+      }
+  }
+
   /// Decodes a document that rules look up, once as long as its fields stay the same.
   ///
   /// - Returns: The fields, nil if it is missing, and the effort.
   /// - Throws: INTERNAL if they are damaged.
   func fields(of document: Document) throws(StatusError) -> (map: RuleMap?, effort: Int) {
     let bytes = document.fields.bytes
-    if document.isFound, let known = decoded.withLock({ $0[document.key] }), known.fields.bytes == bytes {
+    if document.isFound, let known = decoded.withLock({ $0[document.key] }), Self.areEqual(known.fields.bytes, bytes) {
       return (known.map, bytes.count / Self.comparedBytesPerUnit)
     }
     guard let map = try RuleMap.fields(of: document) else { return (nil, 0) }

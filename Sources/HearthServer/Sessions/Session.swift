@@ -112,7 +112,7 @@ extension Session {
   ) async throws(StatusError) -> QueryAnswer {
     let rules = try check(.get(keys))
     let answer = try await storage.firstDocuments(of: keys, at: version)
-    try await rules?.get(answer.documents, sharing: effort, reading(at: answer.readVersion))
+    try await rules?.sharing(effort).get(answer.documents, reading(at: answer.readVersion))
     return answer
   }
 
@@ -247,8 +247,7 @@ extension Session {
     _ request: CommitRequest, sharing effort: RuleEffort? = nil
   ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    var rules = try check(.write(request.mutations))
-    rules?.sharedEffort = effort
+    let rules = try check(.write(request.mutations))?.sharing(effort)
     request.commitGuard = rules
     request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
@@ -261,7 +260,7 @@ extension Session {
     return await withTaskExecutorPreference(globalConcurrentExecutor) {
       var outcome = known
       // Who may write a document may not be allowed to read it.
-      if let document = known.document, await !mayGet(document, at: known.version, sharing: effort ?? RuleEffort()) {
+      if let document = known.document, await !mayGet(document, at: known.version, sharing: effort) {
         outcome.document = .found(document.key, version: known.version, fields: EncodedFields([:]))
       }
       return await hidingResults(outcome, of: mutations, effort ?? RuleEffort())
@@ -418,12 +417,12 @@ extension Session {
   /// - Parameters:
   ///   - document: As it is at the version.
   ///   - version: The version at which rules look up others.
-  ///   - effort: The effort of the request to which the decision belongs.
+  ///   - effort: The effort of the request to which the decision belongs; nil if it is one of its own.
   func mayGet(
-    _ document: Document, at version: SnapshotVersion, sharing effort: RuleEffort = RuleEffort()
+    _ document: Document, at version: SnapshotVersion, sharing effort: RuleEffort? = nil
   ) async -> Bool {
     do {
-      try await check(.get([document.key]))?.get([document], sharing: effort, reading(at: version))
+      try await check(.get([document.key]))?.sharing(effort).get([document], reading(at: version))
       return true
     } catch {
       return false

@@ -168,7 +168,6 @@ package final class SyncEngine {
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
     case .lookedUp(let id, let result): follow(conflicts.lookedUp(id, result, now: now))
-    case .lookedUpUnreadable(let id, let error): follow(conflicts.lookedUpUnreadable(id, error, now: now))
     case .conflictAnswered(let id, let result): follow(conflicts.answered(id, result))
     case .timerFired(let kind): timerFired(kind)
     case .shutdown: shutdown()

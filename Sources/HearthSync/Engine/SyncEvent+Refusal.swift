@@ -10,8 +10,7 @@ extension SyncEvent {
     case .bundleBytes(let id, _), .bundleEnded(let id, _): BundleLoads.failed(id, .failed, .terminated)
     case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,
       .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
-      .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .lookedUpUnreadable,
-      .conflictAnswered,
+      .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
       .timerFired, .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged, .saveWrites,
       .suspend, .resume, .setVisibility, .shutdown:
       []

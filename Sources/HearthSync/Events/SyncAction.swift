@@ -52,8 +52,7 @@ package enum SyncAction: Equatable, Sendable {
   /// The request or the loading of the bundle has failed.
   case requestFailed(RequestID, StatusError)
 
-  /// Reads documents from the backend, once. Its end is ``SyncEvent/lookedUp(_:_:)`` or
-  /// ``SyncEvent/lookedUpUnreadable(_:_:)``; one of them comes in any case.
+  /// Reads documents from the backend, once. Its end is ``SyncEvent/lookedUp(_:_:)``, which comes in any case.
   case lookUp(LookUpID, [DocumentKey])
   /// Asks the application how to resolve a conflict. Its answer is ``SyncEvent/conflictAnswered(_:_:)``.
   case askResolver(ConflictID, DocumentConflict)

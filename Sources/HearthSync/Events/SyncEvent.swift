@@ -83,14 +83,22 @@ package enum SyncEvent: Sendable {
   case writeStreamMessage(StreamID, WriteResponse)
   case writeStreamClosed(StreamID, StatusError?)
 
-  /// The documents of ``SyncAction/lookUp(_:_:)``: one for each, found or missing.
-  case lookedUp(LookUpID, Result<[Document], StatusError>)
-  /// The backend has answered ``SyncAction/lookUp(_:_:)`` with a document that this release cannot read, and will do so again.
-  case lookedUpUnreadable(LookUpID, StatusError)
+  /// The end of ``SyncAction/lookUp(_:_:)``.
+  case lookedUp(LookUpID, LookUpOutcome)
   /// The application's answer to ``SyncAction/askResolver(_:_:)``, or its failure.
   case conflictAnswered(ConflictID, Result<ConflictAnswer, StatusError>)
 
   case timerFired(TimerKind)
   /// The last event; later ones are refused.
   case shutdown
+}
+
+/// The end of ``SyncAction/lookUp(_:_:)``.
+package enum LookUpOutcome: Sendable {
+  /// One document for each key, found or missing.
+  case success([Document])
+  /// The backend could not be asked, or has refused.
+  case failure(StatusError)
+  /// The backend has sent a document that this release cannot read, and will do so again.
+  case unreadable(StatusError)
 }

@@ -142,9 +142,10 @@ struct Conflicts {
 
   // MARK: - Comparing
 
-  mutating func lookedUp(_ id: LookUpID, _ result: Result<[Document], StatusError>, now: Duration) -> [Action] {
+  mutating func lookedUp(_ id: LookUpID, _ outcome: LookUpOutcome, now: Duration) -> [Action] {
     guard var open, case .reading(id) = open.stage else { return [] }
-    switch result {
+    switch outcome {
+    case .unreadable(let error): return endOfReading(open, error, now: now)
     case .failure(let error) where error.code == .permissionDenied: return endOfReading(open, error, now: now)
     case .failure(let error) where error.code == .invalidArgument: return rejectUnread(open, error)
     case .failure(let error):
@@ -160,13 +161,7 @@ struct Conflicts {
     }
   }
 
-  /// Reading the documents again would end in the same way: with a document that this release cannot read.
-  mutating func lookedUpUnreadable(_ id: LookUpID, _ error: StatusError, now: Duration) -> [Action] {
-    guard let open, case .reading(id) = open.stage else { return [] }
-    return endOfReading(open, error, now: now)
-  }
-
-  /// Not all documents of a batch can be read.
+  /// Not all documents of a batch can be read, now or later.
   private mutating func endOfReading(_ conflict: OpenConflict, _ error: StatusError, now: Duration) -> [Action] {
     guard conflict.keysToRead.count > conflict.bases.bases.count else { return rejectUnread(conflict, error) }
     // Perhaps only those that no rule contains, so that a lost answer cannot be told.

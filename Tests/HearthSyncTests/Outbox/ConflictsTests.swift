@@ -48,7 +48,7 @@ struct ConflictsTests {
     names(conflicts.compare(conflict, now: .zero))
   }
 
-  private mutating func lookedUp(_ id: Int, _ result: Result<[Document], StatusError>) -> [String] {
+  private mutating func lookedUp(_ id: Int, _ result: LookUpOutcome) -> [String] {
     defer { conflicts.assertInvariants() }
     return names(conflicts.lookedUp(LookUpID(rawValue: id), result, now: .zero))
   }
@@ -90,6 +90,13 @@ struct ConflictsTests {
     #expect(names(conflicts.timerFired()) == [])
     #expect(names(conflicts.tryAgain()) == ["change"])
     #expect(conflicts.open == nil)
+  }
+
+  @Test("a document that this release cannot read ends the write without a pause")
+  mutating func unreadable() {
+    _ = compare(conflict())
+    let error = StatusError(code: .internal, message: "no type")
+    #expect(lookedUp(1, .unreadable(error)) == ["store 1: \(error.code)"])
   }
 
   @Test("documents that cannot be read are read again after a pause; without permission the write ends")
