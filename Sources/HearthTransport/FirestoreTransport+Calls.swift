@@ -35,61 +35,6 @@ extension FirestoreTransport {
     return (commitVersion, results)
   }
 
-  /// Reads the state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
-  ///
-  /// - Parameter version: A version that an earlier answer named; nil for the present state.
-  package func batchGetDocuments(
-    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
-  ) async throws(StatusError) -> [Document] {
-    try await readableDocuments(keys, at: version).get()
-  }
-
-  /// As ``batchGetDocuments(_:at:)``, and tells what will not go away if it is tried again.
-  ///
-  /// - Returns: A failure if the backend has sent a document that cannot be understood.
-  package func readableDocuments(
-    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
-  ) async throws(StatusError) -> Result<[Document], StatusError> {
-    let request = translator.encodeBatchGet(keys, at: version)
-    let translator = translator
-    let answer: Result<[DocumentKey: Document], WireError> = try await call { client, metadata, options in
-      try await client.serverStreaming(
-        request: ClientRequest(message: request, metadata: metadata),
-        descriptor: Google_Firestore_V1_Firestore.Method.BatchGetDocuments.descriptor,
-        serializer: ProtobufSerializer<Google_Firestore_V1_BatchGetDocumentsRequest>(),
-        deserializer: IncomingMessageDeserializer<Google_Firestore_V1_BatchGetDocumentsResponse>(),
-        options: options
-      ) { response in
-        var documents: [DocumentKey: Document] = [:]
-        for try await message in response.messages {
-          do throws(WireError) {
-            if let document = try translator.decode(message) { documents[document.key] = document }
-          } catch {
-            return .failure(error)
-          }
-        }
-        return .success(documents)
-      }
-    }
-    var documents: [DocumentKey: Document]
-    switch answer {
-    case .success(let found): documents = found
-    case .failure(let error):
-      return .failure(StatusError(error, endpoint: "\(configuration.endpoint)", stage: .connected))
-    }
-    var ordered: [Document] = []
-    var seen: Set<DocumentKey> = []
-    for key in keys where seen.insert(key).inserted {
-      guard let document = documents.removeValue(forKey: key) else {
-        throw StatusError(
-          code: .internal,
-          message: "\(configuration.endpoint) did not answer for document \"\(key.canonicalString)\".")
-      }
-      ordered.append(document)
-    }
-    return .success(ordered)
-  }
-
   /// Makes the backend aggregate the result of a query.
   ///
   /// - Parameter timeout: The time that the backend has for its answer; nil for that of all calls.

@@ -346,6 +346,49 @@ struct CallTests {
     }
   }
 
+  @Test(
+    "a batch read that breaks off is read on at its version, as long as something comes",
+    arguments: [RPCError.Code.unavailable, .deadlineExceeded])
+  func longBatchGet(code: RPCError.Code) async throws {
+    let readTime = SnapshotVersion(microseconds: 30)
+    let third = try DocumentKey(parsing: "cities/third")
+    let requests = Mutex<[Google_Firestore_V1_BatchGetDocumentsRequest]>([])
+    // Each call brings one document of those that it is asked for; the one for the third brings nothing.
+    let answer: Script = { call in
+      for try await bytes in call.requests {
+        let request = try Google_Firestore_V1_BatchGetDocumentsRequest(serializedBytes: bytes)
+        let number = requests.withLock { requests in
+          requests.append(request)
+          return requests.count
+        }
+        if let name = request.documents.first, !name.hasSuffix("third") {
+          try await call.send(
+            Google_Firestore_V1_BatchGetDocumentsResponse.with {
+              $0.missing = name
+              $0.readTime = translator.encode(readTime)
+            })
+        }
+        throw RPCError(code: code, message: "end \(number)")
+      }
+    }
+    try await withBackend(["BatchGetDocuments": answer]) { transport in
+      func asked() -> [String] {
+        requests.withLock { requests in
+          requests.map { $0.documents.map { String($0.split(separator: "/").last ?? "") }.joined(separator: " ") }
+        }
+      }
+      let documents = try await transport.batchGetDocuments([key, otherKey, key])
+      #expect(documents.map(\.key) == [key, otherKey])
+      #expect(asked() == ["SF LA", "LA"])
+      #expect(
+        requests.withLock { $0.map(\.consistencySelector) } == [nil, .readTime(translator.encode(readTime))])
+      // What is told is the end of the first, not of the attempt to read on.
+      let error = await #expect(throws: StatusError.self) { _ = try await transport.batchGetDocuments([key, third]) }
+      #expect(error?.message.contains("end 3") == true, "\(error as Any)")
+      #expect(asked().suffix(2) == ["SF third", "third"])
+    }
+  }
+
   @Test("a call that takes too long is given up")
   func timeout() async throws {
     let release = Signal<Bool>()

@@ -45,17 +45,25 @@ package final class TokenAuthenticator: CallAuthenticator {
 
   // MARK: - Calls
 
-  package func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+  package func known(_ metadata: CallMetadata) throws(CallStatus) -> KnownCaller {
     guard let token = try Self.token(in: metadata) else {
-      return appCheck == nil ? CallIdentity(Caller.nobody) : nil
+      return appCheck == nil ? .identity(CallIdentity(Caller.nobody)) : .unknown
     }
     if let secret = administrators?.digest(ofSecret: token) {
-      return usedSecrets.withLock { $0.contains(secret) } ? CallIdentity(Caller.owner) : nil
+      return usedSecrets.withLock { $0.contains(secret) } ? .identity(CallIdentity(Caller.owner)) : .unknown
     }
-    guard let user = try knownToken(token, among: issuers) else { return nil }
-    guard let appCheck, user.needsApp else { return identity(user) }
-    guard let app = try knownToken(Self.appToken(in: metadata), among: [appCheck]) else { return nil }
-    return identity(user, app)
+    let user: KnownTokens.Entry
+    switch try knownToken(token, among: issuers) {
+    case .accepted(let entry): user = entry
+    case .toBeConfirmed: return .toBeConfirmed
+    case .unknown: return .unknown
+    }
+    guard let appCheck, user.needsApp else { return .identity(identity(user)) }
+    switch try knownToken(Self.appToken(in: metadata), among: [appCheck]) {
+    case .accepted(let app): return .identity(identity(user, app))
+    case .toBeConfirmed: return .toBeConfirmed
+    case .unknown: return .unknown
+    }
   }
 
   package func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
@@ -125,14 +133,26 @@ package final class TokenAuthenticator: CallAuthenticator {
 
   // MARK: - Tokens
 
-  /// - Returns: Nil for a token that must be verified.
-  /// - Throws: UNAUTHENTICATED for one that has expired since it was verified.
-  private func knownToken(_ token: String, among issuers: [TokenIssuer]) throws(CallStatus) -> KnownTokens.Entry? {
-    guard let entry = known[Self.digest(of: token, among: issuers)], issuers.indices.contains(entry.issuer),
-      issuers[entry.issuer].keys.releaseNumber == entry.release
-    else { return nil }
+  private enum KnownToken {
+    case accepted(KnownTokens.Entry)
+    /// Verified with keys that a look at their file may replace.
+    case toBeConfirmed
+    /// To be verified.
+    case unknown
+  }
+
+  /// - Throws: UNAUTHENTICATED for a token that has expired since it was verified.
+  private func knownToken(_ token: String, among issuers: [TokenIssuer]) throws(CallStatus) -> KnownToken {
+    guard let entry = known[Self.digest(of: token, among: issuers)], issuers.indices.contains(entry.issuer) else {
+      return .unknown
+    }
+    switch issuers[entry.issuer].keys.standing(ofRelease: entry.release) {
+    case .replaced: return .unknown
+    case .toBeConfirmed: return .toBeConfirmed
+    case .present: break
+    }
     guard entry.expiry > clock.wall() else { throw Self.refusal("The token is not accepted: it has expired.") }
-    return entry
+    return .accepted(entry)
   }
 
   private static let bearerName = "token"
@@ -141,7 +161,10 @@ package final class TokenAuthenticator: CallAuthenticator {
   private func verified(
     _ text: String, among issuers: [TokenIssuer], _ name: String
   ) async throws(CallStatus) -> KnownTokens.Entry {
-    if let entry = try knownToken(text, among: issuers) { return entry }
+    if let entry = known[Self.digest(of: text, among: issuers)], issuers.indices.contains(entry.issuer) {
+      await issuers[entry.issuer].keys.lookIfLocal()
+    }
+    if case .accepted(let entry) = try knownToken(text, among: issuers) { return entry }
     do throws(TokenError) {
       let token = try Token(text)
       let (index, release) = try await signer(of: token, among: issuers)

@@ -74,12 +74,35 @@ package final class TokenKeys: Sendable {
     if release == nil { throw TokenKeyError(failure ?? "\(source.name) was not read") }
   }
 
-  /// The number of the present release, for tokens that were verified before. It starts a reading that is due, and does not wait for it.
-  var releaseNumber: Int? {
-    if state.withLock({ $0.refresh.isDue(at: clock.steady()) }) {
-      Task { await read(if: { $0.isDue(at: $1) }) }
+  /// The fate of the keys that a token was verified with.
+  enum Standing: Equatable {
+    case present
+    case replaced
+    /// The keys are in a file at which it is time to look: ``TokenKeys/lookIfLocal()``.
+    case toBeConfirmed
+  }
+
+  /// Says without waiting whether a release is the present one. A reading from elsewhere that is due begins, and until it ends the keys that
+  /// are there are used.
+  func standing(ofRelease number: Int) -> Standing {
+    let (isDue, isReading, present) = state.withLock { state in
+      (state.refresh.isDue(at: clock.steady()), state.refresh.isReading, state.release?.number)
     }
-    return state.withLock { $0.release?.number }
+    if source.isLocal {
+      if isDue || isReading { return .toBeConfirmed }
+    } else if isDue {
+      lookInBackground()
+    }
+    return present == number ? .present : .replaced
+  }
+
+  /// Looks at the file of the keys if it is time for it.
+  func lookIfLocal() async {
+    if source.isLocal { await read(if: { $0.isDue(at: $1) }) }
+  }
+
+  private func lookInBackground() {
+    Task { await read(if: { $0.isDue(at: $1) }) }
   }
 
   /// The keys that may have signed a token.
@@ -89,8 +112,8 @@ package final class TokenKeys: Sendable {
     let waits = state.withLock { $0.release == nil } || source.isLocal
     if waits {
       await read(if: { $0.isDue(at: $1) })
-    } else {
-      _ = releaseNumber
+    } else if state.withLock({ $0.refresh.isDue(at: clock.steady()) }) {
+      lookInBackground()
     }
     if let known = present(for: token), !known.keys.isEmpty { return known }
     await read(if: { $0.mayLookForKey(at: $1) })

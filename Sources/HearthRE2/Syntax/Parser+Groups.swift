@@ -8,6 +8,7 @@ extension Parser {
     }
     if cursor.starts(with: "P<") || isNameAhead {
       let name = try readGroupName(from: start)
+      guard groupNames.insert(name).inserted else { throw cursor.error(.badGroupName, from: start) }
       try open(number: addGroup(named: name), flags: flags, from: start)
     } else {
       try readFlags(from: start)

@@ -32,6 +32,8 @@ struct Parser {
   var tree = SyntaxTree()
   var flags = Flags()
   var openGroups: [OpenGroup]
+  /// Two groups must not have the same name.
+  var groupNames: Set<String> = []
   /// The place of the repetition operator that was read last, if nothing was read behind it.
   var operatorBefore: Int?
   /// A place and that of the first `:]` at or behind it, if there is one.

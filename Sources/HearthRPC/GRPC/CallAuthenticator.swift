@@ -4,20 +4,30 @@ internal import HearthModel
 package protocol CallAuthenticator: Sendable {
   /// Identifies a caller without waiting. Called on event loops, for every call.
   ///
-  /// - Returns: Nil if it takes longer. Then ``identify(_:)`` is asked.
   /// - Throws: `CallStatus` UNAUTHENTICATED or INVALID_ARGUMENT for credentials that are not accepted.
-  func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity?
+  func known(_ metadata: CallMetadata) throws(CallStatus) -> KnownCaller
 
   /// Identifies a caller. It may wait for keys, and computes.
+  ///
+  /// It is called again, from time to time, as long as a stream is open whose credentials expire: keys may be withdrawn.
   ///
   /// - Throws: As ``known(_:)``; UNAVAILABLE if the keys cannot be had.
   func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity
 }
 
+/// The identity of a caller, as far as it is known without waiting.
+package enum KnownCaller: Sendable {
+  case identity(CallIdentity)
+  /// The credentials were accepted before, and ``CallAuthenticator/identify(_:)`` has to find out whether they still are.
+  case toBeConfirmed
+  /// ``CallAuthenticator/identify(_:)`` has to verify the credentials.
+  case unknown
+}
+
 /// The identity of a caller, as the service that is called understands it.
 package struct CallIdentity: Sendable {
   package let caller: any Sendable
-  /// When the credentials expire; nil for those that do not.
+  /// When the credentials expire; nil for those that do not, and cannot be withdrawn either.
   package let expiry: ContinuousClock.Instant?
 
   package init(_ caller: any Sendable, expiry: ContinuousClock.Instant? = nil) {
@@ -27,14 +37,27 @@ package struct CallIdentity: Sendable {
 }
 
 extension ServerCall {
-  /// Ends the call when its caller's credentials expire, as long as it is in progress.
+  /// Ends the call when its caller's credentials expire or are no longer accepted, as long as it is in progress.
   ///
+  /// Credentials that cannot be checked at the moment count as accepted: the call goes on, as calls with known credentials do.
+  ///
+  /// - Parameter interval: The time between two checks.
   /// - Returns: The task that waits for that, to be cancelled at the end of the call; nil if nothing expires.
-  func endingAtExpiry() -> Task<Void, Never>? {
+  func endingWithCredentials(
+    of authenticator: any CallAuthenticator, checkedEvery interval: Duration
+  ) -> Task<Void, Never>? {
     guard let expiry = identity?.expiry else { return nil }
     return Task { [weak self] in
-      guard (try? await Task.sleep(until: expiry, clock: .continuous)) != nil else { return }
-      self?.stop(CallStatus(.unauthenticated, "The token of the call has expired."))
+      while true {
+        let next = ContinuousClock.now + interval
+        guard (try? await Task.sleep(until: min(expiry, next), clock: .continuous)) != nil, let self else { return }
+        if .now >= expiry { return stop(CallStatus(.unauthenticated, "The token of the call has expired.")) }
+        do throws(CallStatus) {
+          _ = try await authenticator.identify(metadata)
+        } catch {
+          if error.code == .unauthenticated { return stop(error) }
+        }
+      }
     }
   }
 }

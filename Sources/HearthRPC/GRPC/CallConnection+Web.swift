@@ -38,7 +38,9 @@ extension CallConnection {
       case ":method": request.verb = value
       case ":path": request.target = value
       case ":authority": request.host = value
-      case "host": if request.host == nil { request.host = value }
+      case "host":
+        if request.host == nil { request.host = value }
+        request.headers.append((name, value))
       default: if !name.hasPrefix(":") { request.headers.append((name, value)) }
       }
     }

@@ -120,7 +120,7 @@ package final class CallServer: Sendable {
 
   /// Identifies the caller if that takes no time. An error is found again, and thrown, by the call's task.
   private func isKnown(_ call: ServerCall) -> Bool {
-    guard let identity = try? authenticator.known(call.metadata) else { return false }
+    guard case .identity(let identity)? = try? authenticator.known(call.metadata) else { return false }
     call.identify(identity)
     return true
   }
@@ -130,8 +130,11 @@ package final class CallServer: Sendable {
     let client = call.share.client
     do throws(CallStatus) {
       // Credentials that are known cost nothing, and are not kept from anybody for what others at the same address do.
-      if let identity = try authenticator.known(call.metadata) { return call.identify(identity) }
-      if let client { try authenticationLimit?.check(client) }
+      switch try authenticator.known(call.metadata) {
+      case .identity(let identity): return call.identify(identity)
+      case .toBeConfirmed: break
+      case .unknown: if let client { try authenticationLimit?.check(client) }
+      }
       call.identify(try await authenticator.identify(call.metadata))
     } catch {
       if error.code == .unauthenticated, let client { authenticationLimit?.failed(client) }
@@ -160,8 +163,10 @@ package final class CallServer: Sendable {
         try call.requestBegins(request, isBody: false)
         call.keepRequest(request)
       }
-      let expiry = call.method.kind == .requestStream ? call.endingAtExpiry() : nil
-      defer { expiry?.cancel() }
+      let credentials =
+        call.method.kind == .requestStream
+        ? call.endingWithCredentials(of: authenticator, checkedEvery: limits.credentialsInterval) : nil
+      defer { credentials?.cancel() }
       if let interceptor, call.method.isIntercepted {
         try await performTapped(call, by: interceptor)
       } else {

@@ -32,6 +32,9 @@ package struct RESTService: WebService {
   }
 
   package func exchange(for request: WebRequest) -> WebExchange {
+    guard request.headers.count(where: { $0.name == "host" }) <= 1 else {
+      return refuse(.invalidArgument, "The request has several headers Host (RFC 9112, 3.2).")
+    }
     guard access.accepts(host: request.host) else {
       return refuse(
         .permissionDenied,

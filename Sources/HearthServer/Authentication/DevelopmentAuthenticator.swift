@@ -13,17 +13,17 @@ package import HearthRPC
 package struct DevelopmentAuthenticator: CallAuthenticator {
   package init() {}
 
-  package func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+  package func known(_ metadata: CallMetadata) throws(CallStatus) -> KnownCaller {
+    .identity(try identify(metadata))
+  }
+
+  package func identify(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity {
     var caller = Caller.nobody
     for header in metadata["authorization"] {
       guard let named = Self.caller(header) else { throw CallStatus(.invalidArgument, "invalid jwt") }
       caller = named
     }
     return CallIdentity(caller)
-  }
-
-  package func identify(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity {
-    try known(metadata) ?? CallIdentity(Caller.nobody)
   }
 
   /// The header of server SDKs.

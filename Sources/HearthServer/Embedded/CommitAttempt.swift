@@ -27,3 +27,10 @@ struct CommitAttempt: Sendable {
   func succeeded(_ outcome: CommitOutcome) -> Result { .ended(.success(outcome)) }
   func failed(_ error: StatusError) -> Result { .ended(.failure(error)) }
 }
+
+/// An attempt that waits for the writer.
+struct WaitingCommit: Sendable {
+  var attempt: CommitAttempt
+  /// Nil if the storage is closed.
+  var continuation: CheckedContinuation<CommitAttempt.Result?, Never>
+}

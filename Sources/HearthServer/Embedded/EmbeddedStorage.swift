@@ -43,7 +43,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   private(set) var committedVersion: SnapshotVersion
   /// True until this start has committed something: that begins an epoch, see ``Epochs``.
   var beginsEpoch: Bool
-  private nonisolated let waiting = CommitQueue()
+  nonisolated let waiting = CommitQueue<WaitingCommit>()
   var isClosed: Bool { published.withLock { $0.isClosed } }
   /// The number of the indexes' state, see `IndexTable.use`.
   var indexState: Int64
@@ -106,6 +106,8 @@ actor EmbeddedStorage: ExclusiveStorage {
 
   /// The maximum number of requests that share one transaction.
   private static let commitsPerGroup = 64
+  /// A group ends after this time, and the others of it wait for their next turn: rules of some may take long.
+  private static let groupMicroseconds: Int64 = 50_000
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -292,7 +294,8 @@ extension EmbeddedStorage {
   /// - Returns: nil if the storage is closed.
   private nonisolated func result(of attempt: CommitAttempt) async -> CommitAttempt.Result? {
     await withCheckedContinuation { continuation in
-      switch waiting.add(CommitQueue.Entry(attempt: attempt, continuation: continuation)) {
+      let entry = WaitingCommit(attempt: attempt, continuation: continuation)
+      switch waiting.add(entry, of: attempt.request.sender, writes: attempt.request.mutations.count) {
       // The first request of a group posts the commit to the end of the writer's queue. Requests that arrive before it runs
       // join the group and share its durable transaction.
       case .first: postCommit()
@@ -314,9 +317,15 @@ extension EmbeddedStorage {
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
     if isMoreWaiting { postCommit() }
 
-    let results = publishing { commit(group.map(\.attempt)) }
+    let results = publishing { commit(group.map(\.entry.attempt)) }
     assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
-    for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
+    assert(results.contains { $0 != nil }, "none of \(group.count) requests was tried")
+    let untried = zip(group, results).filter { $1 == nil }.map(\.0)
+    waiting.finish(group.indices.last { results[$0] != nil }.map { group[$0] }, untried: untried)
+    if !untried.isEmpty { postCommit() }
+    for (waiting, result) in zip(group, results) {
+      if let result { waiting.entry.continuation.resume(returning: result) }
+    }
     checkpoint()
     continueTrimming()
   }
@@ -336,7 +345,9 @@ extension EmbeddedStorage {
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
   /// by itself: the others start again without it.
-  private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
+  ///
+  /// - Returns: The result of each, nil for those that were not tried because the others have taken long.
+  private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result?], [CommittedChange]) {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
     var before = known
@@ -350,7 +361,7 @@ extension EmbeddedStorage {
         if let move { settle(move) }
         if let epochs { begin(epochs) }
         for (index, answer) in zip(open, answers) { results[index] = answer }
-        return (results.compactMap(\.self), changes)
+        return (results, changes)
       } catch {
         // No version was used, and nothing may be published or answered with success.
         rollBack(to: before)
@@ -408,7 +419,7 @@ extension EmbeddedStorage {
   /// - Parameters:
   ///   - open: The attempts that have no result yet.
   ///   - committedBefore: The newest commit.
-  /// - Returns: The epochs too if one has begun.
+  /// - Returns: The results of the first ones, at least of one, and the epochs if one has begun.
   private func transact(
     _ attempts: inout [CommitAttempt], _ open: [Int], after committedBefore: SnapshotVersion
   ) throws -> ([CommitAttempt.Result], [CommittedChange], Epochs?) {
@@ -416,6 +427,7 @@ extension EmbeddedStorage {
     var changes: [CommittedChange] = []
     var epochs: Epochs?
     var effort = ReadCheck.effortPerGroup
+    let start = clock.elapsedMicroseconds
     try database.setLogMark()
     try database.transaction("commit") {
       store.indexes.use(indexState)
@@ -430,6 +442,7 @@ extension EmbeddedStorage {
         } catch {
           throw RequestFailure(error, index: index) ?? error
         }
+        if clock.elapsedMicroseconds - start > Self.groupMicroseconds { break }
       }
       epochs = try endTransaction(firstVersion: changes.first?.version, after: committedBefore)
     }

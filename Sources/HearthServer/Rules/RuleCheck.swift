@@ -19,9 +19,6 @@ struct RuleCheck: Sendable {
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
-  /// Others on the same thread are served after so much.
-  private static let effortPerTurn = 2 << 20
-
   /// Reads documents, found or missing.
   typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
 
@@ -114,8 +111,8 @@ struct RuleCheck: Sendable {
     while true {
       let snapshot = known
       let decision = try evaluate { snapshot[$0] }
-      try spend(RuleEffort.of(decision), &known)
-      if known.takeTurn(after: Self.effortPerTurn) { await Task.yield() }
+      try spend(RuleEffort.of(decision), known)
+      if known.takeTurn() { await Task.yield() }
       switch decision.answer {
       case .allowed:
         count(decision)
@@ -131,14 +128,14 @@ struct RuleCheck: Sendable {
         let documents = try await read(Array(Set(unread.map(\.key))))
         let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
         for (name, key) in unread {
-          try spend(known.add(byKey[key] ?? .missing(key, version: .none), for: name), &known)
+          try spend(known.add(byKey[key] ?? .missing(key, version: .none), for: name), known)
         }
       }
     }
   }
 
   /// - Throws: PERMISSION_DENIED if the decisions on the request take too long together.
-  private func spend(_ effort: Int, _ known: inout KnownDocuments) throws(StatusError) {
+  private func spend(_ effort: Int, _ known: KnownDocuments) throws(StatusError) {
     guard !known.spend(effort) else { return }
     guard explains else { throw .insufficientPermissions }
     throw StatusError(
@@ -176,7 +173,7 @@ extension RuleCheck: CommitGuard {
     var known = KnownDocuments(database, effort)
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
-      try spend(write.transition.after.fields.bytes.count, &known)
+      try spend(write.transition.after.fields.bytes.count, known)
       let fields = StoredFields(of: before)
       let request = RuleRequest(
         write.method, path: key.ruleNames(in: database), auth: auth,
@@ -186,13 +183,13 @@ extension RuleCheck: CommitGuard {
       while true {
         let snapshot = known
         let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
-        try spend(RuleEffort.of(decision), &known)
+        try spend(RuleEffort.of(decision), known)
         if case .needsDocuments(let wanted) = decision.answer {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
           for (name, key) in unread {
             let document = name.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
-            try spend(known.add(document, for: name), &known)
+            try spend(known.add(document, for: name), known)
           }
           continue
         }
@@ -250,7 +247,6 @@ private struct KnownDocuments {
   private var used: Set<LookedUpDocument> = []
   private var usesTime = false
   private let effort: RuleEffort
-  private var effortOfTurn = 0
 
   init(_ database: DatabaseID, _ effort: RuleEffort) {
     self.database = database
@@ -284,17 +280,10 @@ private struct KnownDocuments {
   }
 
   /// Returns false if it is too much for the request.
-  mutating func spend(_ effort: Int) -> Bool {
-    effortOfTurn += effort
-    return self.effort.spend(effort)
-  }
+  func spend(_ effort: Int) -> Bool { self.effort.spend(effort) }
 
-  /// Returns true once for so much effort.
-  mutating func takeTurn(after effort: Int) -> Bool {
-    guard effortOfTurn >= effort else { return false }
-    effortOfTurn = 0
-    return true
-  }
+  /// As ``RuleEffort/takeTurn()``.
+  func takeTurn() -> Bool { effort.takeTurn() }
 
   /// - Returns: The number of documents that were looked up by now.
   mutating func note(_ decision: RuleDecision) -> Int {

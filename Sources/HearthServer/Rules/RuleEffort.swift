@@ -16,7 +16,11 @@ final class RuleEffort: Sendable {
 
   private typealias Decoded = (fields: EncodedFields, map: RuleMap)
 
+  /// Others on the same thread are served after so much.
+  private static let perTurn = 2 << 20
+
   private let spent = Atomic(0)
+  private let turns = Atomic(0)
   private let decoded = Mutex<[DocumentKey: Decoded]>([:])
 
   static func of(_ decision: RuleDecision) -> Int { decision.workDone + decision.expressionCount * ofExpression }
@@ -25,6 +29,12 @@ final class RuleEffort: Sendable {
   func spend(_ effort: Int) -> Bool {
     // The sum of 64-bit numbers of so few bytes each does not overflow before the request is refused.
     spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
+  }
+
+  /// Returns true once for so much effort: then it is the turn of others.
+  func takeTurn() -> Bool {
+    let turn = spent.load(ordering: .relaxed) / Self.perTurn
+    return turns.exchange(turn, ordering: .relaxed) != turn
   }
 
   private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {

@@ -249,7 +249,9 @@ extension Session {
     var request = request
     let rules = try check(.write(request.mutations))?.sharing(effort)
     request.commitGuard = rules
-    request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
+    let sender = caller.boundTo
+    request.sender = sender
+    request.label = request.label?.bound(to: sender, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
     guard let rules else { return outcome }
     // The time of the newest commit is for those who may write something.
@@ -277,6 +279,7 @@ extension Session {
     guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
     request.isInTransaction = true
+    request.sender = caller.boundTo
     let ending = request
     let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
@@ -361,12 +364,16 @@ extension Session {
 
   /// Decides whether the caller may watch something.
   ///
-  /// - Parameter version: The version of the documents that the caller is about to get.
+  /// - Parameters:
+  ///   - version: The version of the documents that the caller is about to get.
+  ///   - effort: The effort of the step of a stream to which the decision belongs.
   /// - Returns: The documents and the rules on which the decision depends; nil if it stands whatever happens.
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
-  func grant(_ source: WatchSource, at version: SnapshotVersion) async throws(StatusError) -> WatchGrant? {
+  func grant(
+    _ source: WatchSource, at version: SnapshotVersion, sharing effort: RuleEffort
+  ) async throws(StatusError) -> WatchGrant? {
     let release = accessGuard.release
-    guard let rules = try check(.watch(source)) else {
+    guard let rules = try check(.watch(source))?.sharing(effort) else {
       if case .owner = named { return nil }
       // Rules may come.
       return WatchGrant(release: release)

@@ -8,6 +8,8 @@ struct CommitRequest: Sendable {
   var label: RequestLabel?
   /// Decides whether the caller may make the commit; nil if it may.
   var commitGuard: (any CommitGuard)?
+  /// Stands for the caller: the commits of different senders take turns.
+  var sender = ""
   /// True for the commit of a transaction.
   var isInTransaction = false
   /// True for a request with one write whose outcome contains the resulting document.

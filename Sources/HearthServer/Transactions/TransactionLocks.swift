@@ -221,11 +221,8 @@ final class TransactionLocks: Sendable {
     return nil
   }
 
-  /// Ends requests that still wait.
-  ///
-  /// - Returns: Their number.
-  @discardableResult
-  private func giveUp(_ tickets: [TicketID], _ error: StatusError) -> Int {
+  /// Ends requests that still wait, and counts them for a limit before they hear of it: who has the answer finds the count.
+  private func giveUp(_ tickets: [TicketID], _ error: StatusError, exceeding limit: ServerLimit? = nil) {
     let (decided, count) = state.withLock { state in
       var count = 0
       let decided = tickets.flatMap { ticket -> [Decided] in
@@ -236,8 +233,8 @@ final class TransactionLocks: Sendable {
       }
       return (decided, count)
     }
+    if let limit, count > 0 { metrics?.exceeded(limit, count: count) }
     for (continuation, decision) in decided { continuation.resume(returning: decision) }
-    return count
   }
 
   /// As long as a request waits, looks from time to time for locks and waits that have become too old.
@@ -257,8 +254,8 @@ final class TransactionLocks: Sendable {
         if isOver { return }
         expire?()
         let time = clock.elapsedMicroseconds - waitMicroseconds
-        let late = giveUp(state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout)
-        if late > 0 { metrics?.exceeded(.lockWait, count: late) }
+        giveUp(
+          state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout, exceeding: .lockWait)
       }
     }
   }

@@ -18,7 +18,7 @@ struct ListenSession {
   private let heldChanges: HeldChanges.Limits
   /// See ``TargetTransfer/freeChanges``.
   private let freeChanges: Int
-  private let decisions = GetDecisions()
+  private let decisions = StreamDecisions()
   private let subscriber: ChangeFeed.SubscriberID
   private var targets = StreamTargets() {
     didSet { targetUsage?.set(targets.count) }
@@ -180,7 +180,8 @@ struct ListenSession {
       throw .invalid(
         "the targets of a stream may name \(database.limits.targetsPerStream) documents together under security rules")
     }
-    var grant = try await database.grant(target.source, at: version)
+    let effort = decisions.effort
+    var grant = try await database.grant(target.source, at: version, sharing: effort)
     for _ in 0..<Self.authorizationAttempts {
       if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }
       target.lookedUp = grant.flatMap { grant in
@@ -190,7 +191,7 @@ struct ListenSession {
       target.grant = grant
       guard target.lookedUp != nil else { return }
       // They may have changed before they were joined.
-      let present = try await database.grant(target.source, at: database.currentVersion())
+      let present = try await database.grant(target.source, at: database.currentVersion(), sharing: effort)
       guard present?.basis.documents == grant?.basis.documents else {
         grant = present
         continue
@@ -256,6 +257,7 @@ struct ListenSession {
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
   private mutating func begin(_ target: WatchedTarget, _ message: Google_Firestore_V1_Target) async throws {
     assert(!targets.contains(target.id), "target \(target.id) begins a second time")
+    defer { decisions.endStep() }
     var target = target
     do {
       try await authorize(&target)
@@ -363,6 +365,7 @@ struct ListenSession {
   /// Targets end that new rules do not allow, or that rules do not allow any more at this time.
   mutating func refreshToken() async throws {
     try await catchUp()
+    defer { decisions.endStep() }
     try await authorizeAgain(Set(targets.granted.filter { targets.target($0)?.grant?.basis.usesTime == true }))
     guard !targets.isEmpty, announcedVersion < version else { return }
     try await output.send([globalSnapshot()])
@@ -373,6 +376,7 @@ struct ListenSession {
     assert(taken.through > version, "a stream at version \(version) advances to \(taken.through)")
     let start = version
     version = taken.through
+    defer { decisions.endStep() }
     try await authorizeAgain(affected(by: taken))
     var logged = taken.dropped.flatMap { targets.ids(of: $0) }
     guard !taken.changes.isEmpty || !logged.isEmpty else { return }

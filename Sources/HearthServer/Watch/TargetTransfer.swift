@@ -8,7 +8,7 @@ struct TargetTransfer {
   private let target: WatchedTarget
   private let version: SnapshotVersion
   private let database: Session
-  private let decisions: GetDecisions
+  private let decisions: StreamDecisions
   private let output: ListenOutput
   private let freeChanges: Int
   /// Goes out with the next messages.
@@ -32,7 +32,7 @@ struct TargetTransfer {
   }
 
   init(
-    to target: WatchedTarget, at version: SnapshotVersion, of database: Session, _ decisions: GetDecisions,
+    to target: WatchedTarget, at version: SnapshotVersion, of database: Session, _ decisions: StreamDecisions,
     output: ListenOutput, freeChanges: Int
   ) {
     (self.target, self.version, self.database, self.output) = (target, version, database, output)

@@ -65,6 +65,8 @@ struct SyntaxErrorTests {
     Refusal("(?P<n", .badGroupName, 0, "(?P<n"),
     Refusal("(?<a b>c)", .badGroupName, 0, "(?<a"),
     Refusal("(?P<>c)", .badGroupName, 0, "(?P<>"),
+    Refusal("(?P<n>a)(?P<m>b)(?P<n>c)", .badGroupName, 16, "(?P<n>"),
+    Refusal("(?P<n>a(?<n>b))", .badGroupName, 7, "(?<n>"),
   ]
 
   @Test("each error names its kind, the place and the fragment", arguments: refusals)
@@ -87,14 +89,15 @@ struct SyntaxErrorTests {
   @Test("groups may nest 1,000 deep; a hundred thousand parentheses are an error and no deep recursion")
   func nesting() throws {
     func nested(_ opening: String, _ depth: Int) -> String {
-      String(repeating: opening, count: depth) + "a" + String(repeating: ")", count: depth)
+      (0..<depth).map { opening.replacing("NAME", with: "n\(100_000 + $0)") }.joined() + "a"
+        + String(repeating: ")", count: depth)
     }
     #expect(try RegularExpression(nested("(?:", 1000)).contains("a"))
     #expect(try RegularExpression(nested("(", 300)).firstMatch(in: "ba")?.ranges == Array(repeating: 1..<2, count: 301))
-    for opening in ["(", "(?:", "(?P<n>", "(?i:", "(|"] {
+    for opening in ["(", "(?:", "(?P<NAME>", "(?i:", "(|"] {
       let error = try #require(throws: RegularExpressionError.self) { try RegularExpression(nested(opening, 100_000)) }
       #expect(error.kind == .nestingTooDeep)
-      #expect(error.offset == 1000 * opening.utf8.count || opening == "(|")
+      #expect(error.offset == 1000 * nested(opening, 1).prefix { $0 != "a" }.utf8.count || opening == "(|")
     }
     #expect(throws: RegularExpressionError.self) { try RegularExpression(String(repeating: "(", count: 100_000)) }
   }

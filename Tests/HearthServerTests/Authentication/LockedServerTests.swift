@@ -16,17 +16,25 @@ struct NamedCallers: CallAuthenticator {
   var expiry: ContinuousClock.Instant?
   /// True if no caller is known without waiting.
   var takesTime = false
+  /// The names of callers whose credentials are not accepted, and of those whose credentials cannot be checked now.
+  var withdrawn = Withdrawn()
 
-  func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
-    guard let header = metadata["authorization"].first else { return CallIdentity(Caller.nobody) }
+  final class Withdrawn: Sendable {
+    let names = Mutex<(refused: Set<String>, unknown: Set<String>)>(([], []))
+  }
+
+  func known(_ metadata: CallMetadata) throws(CallStatus) -> KnownCaller {
+    guard let header = metadata["authorization"].first else { return .identity(CallIdentity(Caller.nobody)) }
     guard header.hasPrefix("Bearer ") else { throw CallStatus(.unauthenticated, "no bearer") }
-    return takesTime ? nil : identity(String(header.dropFirst(7)))
+    return takesTime ? .unknown : .identity(identity(String(header.dropFirst(7))))
   }
 
   func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
     await Task.yield()
     let name = String((metadata["authorization"].first ?? "").dropFirst(7))
-    guard name != "bad" else { throw CallStatus(.unauthenticated, "bad token") }
+    let (isRefused, isUnknown) = withdrawn.names.withLock { ($0.refused.contains(name), $0.unknown.contains(name)) }
+    guard name != "bad", !isRefused else { throw CallStatus(.unauthenticated, "bad token") }
+    guard !isUnknown else { throw CallStatus(.unavailable, "no keys") }
     return identity(name)
   }
 
@@ -142,6 +150,31 @@ struct LockedServerTests {
         var owner = fixture
         owner.metadata = ["authorization": "Bearer owner"]
         try await owner.set("c/a", ["n": 1.value])
+      }
+    }
+  }
+
+  @Test("ends a stream when the token of its caller is no longer accepted, and none whose token cannot be checked")
+  func withdrawal() async throws {
+    let callers = NamedCallers(expiry: .now + .seconds(600))
+    try await ServerFixture.withServerAlone({
+      $0.callers = .locked(callers, AccessRules())
+      $0.limits.credentialsInterval = .milliseconds(50)
+    }) { server in
+      try await RawHTTP2Client.withConnection(to: server) { client in
+        let listen = "/google.firestore.v1.Firestore/Listen"
+        try await client.send([
+          Frame.request(1, [":path": listen, "authorization": "Bearer a"]),
+          Frame.request(3, [":path": listen, "authorization": "Bearer b"]),
+          Frame.request(5, [":path": listen]),
+        ])
+        callers.withdrawn.names.withLock { $0.unknown = ["b"] }
+        callers.withdrawn.names.withLock { $0.refused = ["a"] }
+        try await client.wait(for: "the end of one") { $0.statuses[1] != nil }
+        #expect(client.received.statuses == [1: "16"])
+        callers.withdrawn.names.withLock { $0 = (["b"], []) }
+        try await client.wait(for: "the end of the other one") { $0.statuses[3] != nil }
+        #expect(client.received.statuses == [1: "16", 3: "16"])
       }
     }
   }

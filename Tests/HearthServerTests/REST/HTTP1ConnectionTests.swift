@@ -105,6 +105,15 @@ struct HTTP1ConnectionTests {
     }
   }
 
+  @Test("a request that names two hosts is refused")
+  func twoHosts() async throws {
+    try await RESTCallTests.withClient { client, _ in
+      try await client.send("GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")
+      try await waitUntil { client.text.contains("RFC 9112") }
+      #expect(client.text.hasPrefix("HTTP/1.1 400"), "\(client.text)")
+    }
+  }
+
   @Test("huge headers end the connection before they are kept")
   func hugeHeaders() async throws {
     try await RESTCallTests.withClient { client, _ in

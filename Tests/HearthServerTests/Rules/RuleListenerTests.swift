@@ -270,9 +270,9 @@ struct RuleListenerTests {
       try RulesFixture.rules("match /{document=**} { allow read: if true; }"), clock: fixture.storage.clock.clock)
     let user = fixture.session(.named("a"), access)
     let now = fixture.storage.storage.feed.latestVersion
-    _ = try await user.grant(.documents((0..<100).map { key("c/\($0)") }), at: now)
+    _ = try await user.grant(.documents((0..<100).map { key("c/\($0)") }), at: now, sharing: RuleEffort())
     let error = await #expect(throws: StatusError.self) {
-      _ = try await user.grant(.documents((0..<101).map { key("c/\($0)") }), at: now)
+      _ = try await user.grant(.documents((0..<101).map { key("c/\($0)") }), at: now, sharing: RuleEffort())
     }
     #expect(error?.code == .invalidArgument)
   }

@@ -50,7 +50,7 @@ struct SessionTests {
     ("a commit", { _ = try await $0.commit(CommitRequest(mutations: [.delete(key("c/a"))])) }),
     ("a commit of a call", { _ = try await $0.commit([.delete(key("c/a"))], endingTransaction: []) }),
     ("clearing", { try await $0.clear(path("c")) }),
-    ("a target", { _ = try await $0.grant(.query(query), at: $0.feed.latestVersion) }),
+    ("a target", { _ = try await $0.grant(.query(query), at: $0.feed.latestVersion, sharing: RuleEffort()) }),
     ("the size of a target", { _ = try await $0.count(of: query, at: $0.feed.latestVersion) }),
     (
       "a difference",

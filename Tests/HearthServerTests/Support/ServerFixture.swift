@@ -231,5 +231,6 @@ final class ManualClock: Sendable {
   var clock: ServerClock { ServerClock { Timestamp(microseconds: self.now) } }
   var now: Int64 { microseconds.withLock { $0 } }
 
-  func advance(seconds: Int64) { microseconds.withLock { $0 += seconds * 1_000_000 } }
+  func advance(seconds: Int64) { advance(milliseconds: seconds * 1_000) }
+  func advance(milliseconds: Int64) { microseconds.withLock { $0 += milliseconds * 1_000 } }
 }

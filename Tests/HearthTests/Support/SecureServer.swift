@@ -74,7 +74,7 @@ final class SecureServer: Sendable {
 
 /// Takes every caller for the owner, whatever its token: the tests look at it themselves.
 private struct AnyToken: CallAuthenticator {
-  func known(_ metadata: CallMetadata) -> CallIdentity? { CallIdentity(Caller.owner) }
+  func known(_ metadata: CallMetadata) -> KnownCaller { .identity(CallIdentity(Caller.owner)) }
   func identify(_ metadata: CallMetadata) -> CallIdentity { CallIdentity(Caller.owner) }
 }
 

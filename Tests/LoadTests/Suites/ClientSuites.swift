@@ -59,7 +59,7 @@ private struct ReplacedToken: CallAuthenticator {
     return replaced
   }
 
-  func known(_ metadata: CallMetadata) throws(CallStatus) -> CallIdentity? {
+  func known(_ metadata: CallMetadata) throws(CallStatus) -> KnownCaller {
     try authenticator.known(replaced(metadata))
   }
 

@@ -1,10 +1,13 @@
 internal import HearthModel
 internal import Synchronization
 
-/// The decisions of rules on documents that have left the targets of a stream, at its present version.
+/// The decisions of rules for a stream: on its targets, and on the documents that have left them at its present version.
 ///
 /// Each document is decided on once, however many targets it has left. Decisions of another version or release of the rules are forgotten.
-final class GetDecisions: Sendable {
+///
+/// The decisions of a step of the stream share one effort, as those of a request do: what they look up is decoded once. When it is used up,
+/// nothing more is allowed in that step.
+final class StreamDecisions: Sendable {
   private struct Place: Hashable {
     var key: DocumentKey
     var version: SnapshotVersion
@@ -14,6 +17,7 @@ final class GetDecisions: Sendable {
     var version = SnapshotVersion.none
     var release = 0
     var answers: [Place: Bool] = [:]
+    var effort = RuleEffort()
   }
 
   private static let maximumCount = 10_000
@@ -22,18 +26,24 @@ final class GetDecisions: Sendable {
 
   private let state = Mutex(State())
 
+  /// The effort of the present step.
+  var effort: RuleEffort { state.withLock { $0.effort } }
+
+  /// Ends a step, and forgets what was looked up for it.
+  func endStep() { state.withLock { $0.effort = RuleEffort() } }
+
   /// As ``Session/mayGet(_:at:sharing:)``.
   func mayGet(_ document: Document, at version: SnapshotVersion, of database: Session) async -> Bool {
     let place = Place(key: document.key, version: document.version)
     let release = database.ruleRelease
-    let known = state.withLock { state in
+    let (known, effort) = state.withLock { state in
       if state.version != version || state.release != release || state.answers.count >= Self.maximumCount {
-        state = State(version: version, release: release)
+        state = State(version: version, release: release, effort: state.effort)
       }
-      return state.answers[place]
+      return (state.answers[place], state.effort)
     }
     if let known { return known }
-    let answer = await database.mayGet(document, at: version)
+    let answer = await database.mayGet(document, at: version, sharing: effort)
     let count = state.withLock { state in
       state.answers[place] = answer
       return state.answers.count

@@ -1,0 +1,128 @@
+internal import GRPCCore
+internal import GRPCProtobuf
+package import HearthModel
+internal import HearthWire
+internal import Synchronization
+
+extension FirestoreTransport {
+  /// Reads the state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
+  ///
+  /// - Parameter version: A version that an earlier answer named; nil for the present state.
+  package func batchGetDocuments(
+    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
+  ) async throws(StatusError) -> [Document] {
+    try await readableDocuments(keys, at: version).get()
+  }
+
+  /// As ``batchGetDocuments(_:at:)``, and tells what will not go away if it is tried again.
+  ///
+  /// An answer that is too long for the time of a call, or breaks off, is read on from where it has ended, at the same version, as long as
+  /// each call brings at least one document more.
+  ///
+  /// - Returns: A failure if the backend has sent a document that cannot be understood.
+  package func readableDocuments(
+    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
+  ) async throws(StatusError) -> Result<[Document], StatusError> {
+    let answer = PartialAnswer(keys, at: version)
+    var reason: StatusError?
+    while !answer.rest.keys.isEmpty {
+      do throws(StatusError) {
+        if let failure = try await readOn(answer) {
+          return .failure(StatusError(failure, endpoint: configuration.endpoint, stage: .connected))
+        }
+        break
+      } catch {
+        guard [.deadlineExceeded, .unavailable].contains(error.code), answer.hasGrown() else {
+          // What stops the rest, such as a version that has become too old, need not stop another attempt.
+          throw reason ?? error
+        }
+        reason = error
+      }
+    }
+    return .success(try answer.documents(from: configuration.endpoint))
+  }
+
+  /// Asks for the documents that an answer does not have.
+  ///
+  /// - Returns: The reason for which one of them cannot be understood.
+  private func readOn(_ answer: PartialAnswer) async throws(StatusError) -> WireError? {
+    let (keys, version) = answer.rest
+    let request = translator.encodeBatchGet(keys, at: version)
+    let translator = translator
+    return try await call { client, metadata, options in
+      try await client.serverStreaming(
+        request: ClientRequest(message: request, metadata: metadata),
+        descriptor: Google_Firestore_V1_Firestore.Method.BatchGetDocuments.descriptor,
+        serializer: ProtobufSerializer<Google_Firestore_V1_BatchGetDocumentsRequest>(),
+        deserializer: IncomingMessageDeserializer<Google_Firestore_V1_BatchGetDocumentsResponse>(),
+        options: options
+      ) { response in
+        for try await message in response.messages {
+          do throws(WireError) {
+            if let document = try translator.decode(message) { answer.add(document) }
+          } catch {
+            return error
+          }
+        }
+        return nil
+      }
+    }
+  }
+}
+
+/// The documents of a batch read that have come by now.
+private final class PartialAnswer: Sendable {
+  private struct State {
+    var version: SnapshotVersion?
+    var documents: [DocumentKey: Document] = [:]
+    /// The number of documents at the last look.
+    var seenCount = 0
+  }
+
+  private let keys: [DocumentKey]
+  private let wanted: Set<DocumentKey>
+  private let state: Mutex<State>
+
+  init(_ keys: [DocumentKey], at version: SnapshotVersion?) {
+    var seen: Set<DocumentKey> = []
+    self.keys = keys.filter { seen.insert($0).inserted }
+    wanted = seen
+    state = Mutex(State(version: version))
+  }
+
+  /// The documents that have not come, and the version to read them at.
+  var rest: (keys: [DocumentKey], version: SnapshotVersion?) {
+    state.withLock { state in (keys.filter { state.documents[$0] == nil }, state.version) }
+  }
+
+  /// Ignores a document that was not asked for.
+  func add(_ document: Document) {
+    guard wanted.contains(document.key) else { return }
+    state.withLock { state in
+      state.documents[document.key] = document
+      state.version = state.version ?? document.readTime
+    }
+  }
+
+  /// Returns true if there are more documents than the last time.
+  func hasGrown() -> Bool {
+    state.withLock { state in
+      defer { state.seenCount = state.documents.count }
+      return state.documents.count > state.seenCount
+    }
+  }
+
+  /// - Throws: INTERNAL if one is missing.
+  func documents(from endpoint: String) throws(StatusError) -> [Document] {
+    let found = state.withLock { $0.documents }
+    var ordered: [Document] = []
+    for key in keys {
+      guard let document = found[key] else {
+        throw StatusError(
+          code: .internal, message: "\(endpoint) did not answer for document \"\(key.canonicalString)\".")
+      }
+      ordered.append(document)
+    }
+    return ordered
+  }
+}
