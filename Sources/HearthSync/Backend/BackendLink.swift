@@ -26,6 +26,7 @@ struct BackendLink {
   private var targets: [TargetID: TargetData] = [:]
   private var watchStream: WatchStream
   private var aggregator = WatchChangeAggregator()
+  private var faultyTargets = FaultyTargetSearch()
   /// The error with which the last watch stream ended; nil once the backend has answered.
   private(set) var lastWatchError: StatusError?
 
@@ -151,15 +152,16 @@ extension BackendLink {
     guard targets[target.targetID] == nil else { return [] }
     targets[target.targetID] = target
     if shouldStartWatchStream { return startWatchStream() }
-    let request = watchStream.isOpen ? sendAdd(target, confirmed) : []
+    let request = watchStream.isOpen && faultyTargets.added(target.targetID) ? sendAdd(target, confirmed) : []
     // A read on a stream that was started before has a right to an answer in time as well.
     return request + (watchStream.isStarted ? changeOnlineState { $0.requestSent() } : [])
   }
 
   mutating func unwatch(_ target: TargetID) -> [SyncAction] {
     guard targets.removeValue(forKey: target) != nil else { return [] }
+    let wasAskedFor = faultyTargets.removed(target)
     if watchStream.isOpen {
-      return stopSending(target) + (targets.isEmpty ? watchStream.markIdle() : [])
+      return (wasAskedFor ? stopSending(target) : []) + (targets.isEmpty ? watchStream.markIdle() : [])
     }
     // An attempt that failed before stays known until the next one is over, so that the next read need not wait for it.
     return targets.isEmpty && canWatch ? changeOnlineState { $0.lastTargetRemoved() } : []
@@ -176,6 +178,7 @@ extension BackendLink {
   mutating func forget(_ target: TargetID, awaitingRemoval: Bool) -> [SyncAction] {
     assert(targets[target] != nil, "Target \(target) is forgotten, which is not watched.")
     targets[target] = nil
+    _ = faultyTargets.removed(target)
     if !awaitingRemoval { aggregator.remove(target) }
     return targets.isEmpty ? watchStream.markIdle() : []
   }
@@ -192,12 +195,23 @@ extension BackendLink {
   mutating func watchStreamOpened(_ id: StreamID, confirmed: ConfirmedKeys) -> [SyncAction] {
     guard watchStream.opened(id, now: now) else { return [] }
     var actions: [SyncAction] = []
-    for (_, target) in targets.sorted(by: { $0.key < $1.key }) { actions += sendAdd(target, confirmed) }
+    for target in faultyTargets.opened(targets.keys).compactMap({ targets[$0] }) {
+      actions += sendAdd(target, confirmed)
+    }
     guard targets.isEmpty else { return actions }
     actions += watchStream.markIdle()
     // The backend was reached while no target was wanted: the next read may wait for its answer.
     if online.state == .offline { actions += setOnlineState(.unknown) }
     return actions
+  }
+
+  /// The backend ends a stream.
+  ///
+  /// - Returns: The target that must be given up because the backend ends the stream each time that it is asked for it.
+  mutating func faultyTarget(endOf id: StreamID, _ error: StatusError?) -> TargetID? {
+    guard watchStream.messageReceived(id) else { return nil }
+    let unanswered = Set(targets.keys.filter { !aggregator.isInSync($0) })
+    return faultyTargets.ended(error, unanswered: unanswered, hasAnswered: unanswered.count < targets.count)
   }
 
   mutating func watchStreamClosed(_ id: StreamID, _ error: StatusError?) -> [SyncAction] {
@@ -243,6 +257,17 @@ extension BackendLink {
       return (actions, .unreadable(message))
     }
     return (actions, .none)
+  }
+
+  /// Asks for the next one of the targets that are asked for one by one.
+  mutating func askOn(confirmed: ConfirmedKeys) -> [SyncAction] {
+    var actions: [SyncAction] = []
+    while watchStream.isOpen,
+      let next = faultyTargets.next(isAnswered: { targets[$0] == nil || aggregator.isInSync($0) })
+    {
+      if let target = targets[next] { actions += sendAdd(target, confirmed) }
+    }
+    return actions
   }
 
   /// Takes everything gathered so far as one event for the cache.

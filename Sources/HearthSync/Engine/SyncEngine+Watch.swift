@@ -10,7 +10,11 @@ extension SyncEngine {
   }
 
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
-    emit(transfers.received(message, listener: transferListener))
+    emit(
+      transfers.received(message) { id, query in
+        if views.hasListener(id) { return .listens(to: views.targetID(of: query)) }
+        return queryRuns.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
+      })
     let (actions, outcome) = link.received(message, on: id, confirmed: confirmedKeys)
     follow(actions)
     switch outcome {
@@ -19,11 +23,15 @@ extension SyncEngine {
     case .targetsRejected(let targets, let error): targetsRejected(targets, error)
     case .unreadable(let message): setAside(message, on: id)
     }
+    follow(link.askOn(confirmed: confirmedKeys))
   }
 
-  private func transferListener(_ id: ListenerID, to query: Query) -> TransferCounts.Listener {
-    if views.hasListener(id) { return .listens(to: views.targetID(of: query)) }
-    return queryRuns.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
+  func watchStreamClosed(_ id: StreamID, _ error: StatusError?) {
+    let faulty = link.faultyTarget(endOf: id, error)
+    follow(link.watchStreamClosed(id, error))
+    guard let faulty, let error else { return }
+    let message = "The backend ends the stream each time that it is asked for this target: \(error.message)"
+    targetsRejected([faulty], StatusError(code: error.code, message: message))
   }
 
   // MARK: - Snapshots

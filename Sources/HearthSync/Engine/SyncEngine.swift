@@ -163,7 +163,7 @@ package final class SyncEngine {
       refreshRole()
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
-    case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
+    case .watchStreamClosed(let id, let error): watchStreamClosed(id, error)
     case .writeStreamOpened(let id): emit(sender.opened(id, now: now))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
