@@ -37,14 +37,17 @@ extension FirestoreTransport {
 
   /// Makes the backend aggregate the result of a query.
   ///
-  /// - Parameter timeout: The time that the backend has for its answer; nil for that of all calls.
+  /// - Parameters:
+  ///   - timeout: The time that the backend has for its answer; nil for that of all calls.
+  ///   - deadline: The time by which the call ends at the latest; nil for none.
   /// - Returns: the values by the aggregations' aliases, and the version of the database that they are of, if the backend names it.
   package func aggregate(
-    _ query: Query, _ aggregations: [Aggregation], timeout: Duration? = nil
+    _ query: Query, _ aggregations: [Aggregation], timeout: Duration? = nil,
+    until deadline: ContinuousClock.Instant? = nil
   ) async throws(StatusError) -> (values: [String: Value], readTime: SnapshotVersion?) {
     let request = translator.encodeAggregation(query, aggregations)
     let translator = translator
-    let (values, readTime) = try await call(timeout: timeout) { client, metadata, options in
+    let (values, readTime) = try await call(timeout: timeout, until: deadline) { client, metadata, options in
       try await client.serverStreaming(
         request: ClientRequest(message: request, metadata: metadata),
         descriptor: Google_Firestore_V1_Firestore.Method.RunAggregationQuery.descriptor,
@@ -74,20 +77,25 @@ extension FirestoreTransport {
   }
 
   /// Makes one call with the headers and limits that all calls have.
+  ///
+  /// - Parameters:
+  ///   - timeout: The time that the backend has for its answer; nil for that of all calls.
+  ///   - deadline: The time by which the answer must be there; nil for none.
+  ///   - body: Asks the backend. It is not called if an error comes before that, such as one of the credentials.
   func call<Answer: Sendable>(
-    timeout: Duration? = nil,
+    timeout: Duration? = nil, until deadline: ContinuousClock.Instant? = nil,
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
   ) async throws(StatusError) -> Answer {
     var used: Connection?
     var tokens: RequestTokens?
     do {
       let connection = try connection()
-      used = connection
       let present = try await RequestTokens(configuration)
       tokens = present
       let headers = try RequestHeaders(configuration, present)
-      return try await body(
-        connection.client, headers.metadata, callOptions(timeout: timeout ?? configuration.callTimeout))
+      let limit = try timeLimit(timeout, until: deadline)
+      used = connection
+      return try await body(connection.client, headers.metadata, callOptions(timeout: limit))
     } catch {
       let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown)
         .hiding(tokens?.secrets ?? [])
@@ -97,6 +105,20 @@ extension FirestoreTransport {
       }
       throw error
     }
+  }
+
+  /// The time that a call has which begins now.
+  ///
+  /// - Throws: `deadlineExceeded` if nothing is left of it.
+  private func timeLimit(_ timeout: Duration?, until deadline: ContinuousClock.Instant?) throws(StatusError) -> Duration
+  {
+    let limit = timeout ?? configuration.callTimeout
+    guard let deadline else { return limit }
+    let rest = ContinuousClock.now.duration(to: deadline)
+    guard rest > .zero else {
+      throw StatusError(code: .deadlineExceeded, message: "No time is left to ask \(configuration.endpoint).")
+    }
+    return min(limit, rest)
   }
 
   func decoded<Answer>(_ body: () throws -> Answer) throws(StatusError) -> Answer {

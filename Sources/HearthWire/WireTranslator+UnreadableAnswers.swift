@@ -10,9 +10,10 @@ extension WireTranslator {
       return try decode(message)
     } catch {
       guard let (targetIDs, isTargetChange) = message.concernedTargets, !targetIDs.isEmpty else { throw error }
+      var seen: Set<TargetID> = []
       return .unreadable(
         UnreadableWatchMessage(
-          targetIDs: targetIDs, isTargetChange: isTargetChange,
+          targetIDs: targetIDs.filter { seen.insert($0).inserted }, isTargetChange: isTargetChange,
           error: StatusError(
             code: .internal, message: "The backend's answer for this listener cannot be understood: \(error)")))
     }
@@ -20,12 +21,11 @@ extension WireTranslator {
 }
 
 extension Google_Firestore_V1_ListenResponse {
-  /// The targets that the message names, each once, and whether it is about their state; nil if it holds nothing known.
+  /// The targets that the message names, some perhaps repeatedly, and whether it is about their state; nil if it holds nothing known.
   fileprivate var concernedTargets: (ids: [TargetID], isTargetChange: Bool)? {
     switch responseType {
     case .targetChange(let change): (change.targetIds, true)
-    case .documentChange(let change):
-      (change.targetIds + change.removedTargetIds.filter { !change.targetIds.contains($0) }, false)
+    case .documentChange(let change): (change.targetIds + change.removedTargetIds, false)
     case .documentDelete(let change): (change.removedTargetIds, false)
     case .documentRemove(let change): (change.removedTargetIds, false)
     case .filter(let filter): (filter.targetID == 0 ? [] : [filter.targetID], false)

@@ -22,6 +22,27 @@ private struct FixedCredentials: CredentialsProvider {
   func invalidate(_ token: AccessToken?) {}
 }
 
+/// Credentials that fail some times, and have a token then.
+private final class RecoveringCredentials: CredentialsProvider {
+  private let error: StatusError
+  private let failures: Mutex<Int>
+
+  init(_ error: StatusError, failures: Int) {
+    self.error = error
+    self.failures = Mutex(failures)
+  }
+
+  func token() async throws -> AccessToken? {
+    let rest = failures.withLock { failures in
+      failures -= 1
+      return failures
+    }
+    guard rest < 0 else { throw error }
+    return AccessToken("token")
+  }
+  func invalidate(_ token: AccessToken?) {}
+}
+
 /// A new token after each refusal: token-1, token-2, …
 private final class CountingCredentials: CredentialsProvider {
   private let number = Mutex(1)
@@ -387,6 +408,96 @@ struct CallTests {
       #expect(error?.message.contains("end 3") == true, "\(error as Any)")
       #expect(asked().suffix(2) == ["SF third", "third"])
     }
+  }
+
+  @Test("a batch read is read on at the latest version that it has seen")
+  func readOnAtLatestVersion() async throws {
+    let third = try DocumentKey(parsing: "cities/third")
+    let requests = Mutex<[Google_Firestore_V1_BatchGetDocumentsRequest]>([])
+    let answer: Script = { call in
+      for try await bytes in call.requests {
+        let request = try Google_Firestore_V1_BatchGetDocumentsRequest(serializedBytes: bytes)
+        requests.withLock { $0.append(request) }
+        for (offset, name) in request.documents.prefix(2).enumerated() {
+          try await call.send(
+            Google_Firestore_V1_BatchGetDocumentsResponse.with {
+              $0.missing = name
+              $0.readTime = translator.encode(SnapshotVersion(microseconds: 30 + Int64(offset)))
+            })
+        }
+        if request.documents.count > 1 { throw RPCError(code: .unavailable, message: "broken") }
+      }
+    }
+    try await withBackend(["BatchGetDocuments": answer]) { transport in
+      let documents = try await transport.batchGetDocuments([key, otherKey, third])
+      #expect(documents.map(\.key) == [key, otherKey, third])
+      let latest = translator.encode(SnapshotVersion(microseconds: 31))
+      #expect(requests.withLock { $0.map(\.consistencySelector) } == [nil, .readTime(latest)])
+    }
+  }
+
+  @Test("a batch read ends at its deadline, although documents have come")
+  func batchGetDeadline() async throws {
+    let release = Signal<Void>()
+    let count = Mutex(0)
+    let answer: Script = { call in
+      for try await bytes in call.requests {
+        let request = try Google_Firestore_V1_BatchGetDocumentsRequest(serializedBytes: bytes)
+        count.withLock { $0 += 1 }
+        if let name = request.documents.first {
+          try await call.send(
+            Google_Firestore_V1_BatchGetDocumentsResponse.with {
+              $0.missing = name
+              $0.readTime = translator.encode(SnapshotVersion(microseconds: 30))
+            })
+        }
+        _ = await release.wait()
+      }
+    }
+    try await withBackend(["BatchGetDocuments": answer]) { transport in
+      let start = ContinuousClock.now
+      let error = await #expect(throws: StatusError.self) {
+        _ = try await transport.batchGetDocuments([key, otherKey], until: start + .seconds(1))
+      }
+      #expect(error?.code == .deadlineExceeded)
+      #expect(count.withLock { $0 } <= 1 && ContinuousClock.now - start < .seconds(30))
+      let late = await #expect(throws: StatusError.self) {
+        _ = try await transport.batchGetDocuments([key], until: start)
+      }
+      #expect(late?.code == .deadlineExceeded)
+      #expect(count.withLock { $0 } <= 1)
+      release.send(())
+    }
+  }
+
+  @Test(
+    "an error of the credentials is no refusal of the documents that are looked up",
+    arguments: [StatusCode.permissionDenied, .invalidArgument])
+  func lookUpWithoutToken(code: StatusCode) async throws {
+    let readTime = SnapshotVersion(microseconds: 30)
+    let isRefused = Mutex(true)
+    let answer: Script = { call in
+      let refuses = isRefused.withLock { isRefused in
+        defer { isRefused = false }
+        return isRefused
+      }
+      if refuses { throw RPCError(code: .permissionDenied, message: "not yours") }
+      try await call.send(translator.encodeBatchGetResponse(.missing(key, version: readTime), readTime: readTime))
+    }
+    let backend = try await ScriptedBackend.start(["BatchGetDocuments": answer])
+    let failure = StatusError(code: code, message: "not now")
+    let credentials = RecoveringCredentials(failure, failures: 2)
+    let transport = try FirestoreTransport(configuration(port: backend.port, credentials: credentials))
+    // Other callers get the error as it is.
+    let told = await #expect(throws: StatusError.self) { _ = try await transport.batchGetDocuments([key]) }
+    #expect(told == failure)
+    let local = await #expect(throws: StatusError.self) { _ = try await transport.readableDocuments([key]) }
+    #expect(local == StatusError(code: .unavailable, message: "not now"))
+    let refusal = await #expect(throws: StatusError.self) { _ = try await transport.readableDocuments([key]) }
+    #expect(refusal?.code == .permissionDenied)
+    #expect(try await transport.readableDocuments([key]).get().map(\.key) == [key])
+    await transport.shutdown()
+    await backend.kill()
   }
 
   @Test("a call that takes too long is given up")

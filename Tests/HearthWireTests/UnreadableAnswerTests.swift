@@ -21,8 +21,8 @@ struct UnreadableAnswerTests {
   func targets() throws {
     #expect(
       try targets {
-        $0.documentChange.targetIds = [2, 4]
-        $0.documentChange.removedTargetIds = [4, 6]
+        $0.documentChange.targetIds = [2, 4, 2]
+        $0.documentChange.removedTargetIds = [4, 6, 6]
       } == ([2, 4, 6], false))
     #expect(try targets { $0.documentDelete.removedTargetIds = [2] } == ([2], false))
     #expect(try targets { $0.documentRemove.removedTargetIds = [2] } == ([2], false))
@@ -36,6 +36,16 @@ struct UnreadableAnswerTests {
         $0.targetChange.targetIds = [2]
         $0.targetChange.targetChangeType = .UNRECOGNIZED(9)
       } == ([2], true))
+  }
+
+  @Test("do not take quadratic time, however many targets they name", .timeLimit(.minutes(1)))
+  func manyTargets() throws {
+    let count: TargetID = 500_000
+    let named = try targets {
+      $0.documentChange.targetIds = Array(1...count)
+      $0.documentChange.removedTargetIds = Array(count...(2 * count))
+    }
+    #expect(named.ids.count == 2 * Int(count))
   }
 
   @Test("are errors when they name no target")

@@ -12,8 +12,6 @@ internal import Synchronization
 /// 4. Where that is not enough, the query is run, and its result aggregated here.
 struct DefaultAggregation: Sendable {
   private static let maximumAttempts = 3
-  /// A listener waits as long before it shows the cache (firebase-ios-sdk online_state_tracker.cc, kOnlineStateTimeout).
-  private static let timeout = Duration.seconds(10)
 
   /// The part of the backend.
   private struct Answer: Sendable {
@@ -54,16 +52,22 @@ struct DefaultAggregation: Sendable {
   private let runtime: ClientRuntime
   private let query: HearthModel.Query
   private let aggregations: [Aggregation]
+  /// The time that the backend has for the calls of one attempt together.
+  private let timeout: Duration
   private let completion: @Sendable (Result<AggregateResult, NSError>) -> Void
   private let reading = Reading()
 
+  /// - Parameter timeout: The time that the backend has. A listener waits as long before it shows the cache (firebase-ios-sdk
+  ///   online_state_tracker.cc, kOnlineStateTimeout).
   init(
     _ runtime: ClientRuntime, _ query: HearthModel.Query, _ aggregations: [Aggregation],
+    timeout: Duration = .seconds(10),
     _ completion: @escaping @Sendable (Result<AggregateResult, NSError>) -> Void
   ) {
     self.runtime = runtime
     self.query = query
     self.aggregations = aggregations
+    self.timeout = timeout
     self.completion = completion
   }
 
@@ -93,22 +97,23 @@ struct DefaultAggregation: Sendable {
   }
 
   private func askBackend() {
+    let deadline = ContinuousClock.now + timeout
     runtime.callBackend(
       failsWhenOffline: true,
       { [query, aggregations] transport throws(StatusError) in
-        AggregateResult(backend: try await transport.aggregate(query, aggregations, timeout: Self.timeout))
+        AggregateResult(backend: try await transport.aggregate(query, aggregations, until: deadline))
       }, { result in fallBack(result) { completion(.success($0)) } })
   }
 
   private func askBackend(_ adjustment: PendingAdjustment, _ next: @escaping @Sendable (Answer) -> Void) {
+    let deadline = ContinuousClock.now + timeout
     runtime.callBackend(
       failsWhenOffline: true,
       { [query] transport throws(StatusError) in
-        let (values, readTime) = try await transport.aggregate(
-          query, adjustment.aggregations, timeout: Self.timeout)
+        let (values, readTime) = try await transport.aggregate(query, adjustment.aggregations, until: deadline)
         guard let readTime else { return Answer(values: values) }
         do throws(StatusError) {
-          let documents = try await transport.batchGetDocuments(adjustment.keys, at: readTime)
+          let documents = try await transport.batchGetDocuments(adjustment.keys, at: readTime, until: deadline)
           return Answer(values: values, readTime: readTime, documents: documents)
         } catch {
           if error.meansOutOfReach { throw error }

@@ -133,11 +133,19 @@ extension TransformOperation {
     return []
   }
 
-  /// O((n + m) log (n + m)): arrays of a client's choosing reach the server, so no quadratic search.
+  /// A few values are looked for one by one. Sorting the array for each of hundreds of transforms would take hundreds of times as long.
+  private static let mostSought = 8
+
+  /// O((n + m) log (n + m)), for a few values O(n): arrays of a client's choosing reach the server, so no quadratic search.
   private static func union(_ previous: Value?, _ added: [Value]) -> Value {
     let stored = elements(of: previous)
+    let sought = SortedValues.firstOccurrences(of: added)
+    guard sought.count > mostSought else {
+      let missing = sought.filter { value in !stored.contains { Value.compare($0, value) == .same } }
+      return missing.isEmpty ? .array(stored) : .array(stored + missing)
+    }
     let present = SortedValues(stored)
-    return .array(stored + SortedValues.firstOccurrences(of: added).filter { !present.contains($0) })
+    return .array(stored + sought.filter { !present.contains($0) })
   }
 
   private static func difference(_ previous: Value?, _ removed: [Value]) -> Value {

@@ -3,29 +3,31 @@ struct UnicodeSets: Sendable {
   static let shared = UnicodeSets()
 
   private let categories: [Substring: ScalarSet]
-  private let scriptLines: [Substring: Substring]
+  private let scripts: [Substring: ScalarSet]
 
   private init() {
     categories = Self.readCategories()
-    var lines: [Substring: Substring] = [:]
+    var scripts: [Substring: ScalarSet] = [:]
     for line in UnicodeTables.scripts {
       let end = line.firstIndex(of: " ") ?? line.endIndex
-      lines[line[..<end]] = line[end...]
+      scripts[line[..<end]] = Self.readScript(line[end...])
     }
-    scriptLines = lines
+    self.scripts = scripts
   }
 
   /// - Parameter name: A category of one or two letters, a script, or `Any`; upper and lower case count.
   func set(named name: Substring) -> ScalarSet? {
     if name == "Any" { return .all }
-    if let category = categories[name] { return category }
-    return scriptLines[name].map { line in
-      ScalarSet(
-        line.split(separator: " ").compactMap { word in
-          let ends = word.split(separator: "-").compactMap { UInt32($0, radix: 16) }
-          return ends.first.map { ScalarRange($0, ends.last ?? $0) }
-        })
-    }
+    return categories[name] ?? scripts[name]
+  }
+
+  /// - Parameter ranges: First and last scalars in hexadecimal digits, such as `41-5A AA`.
+  private static func readScript(_ ranges: Substring) -> ScalarSet {
+    ScalarSet(
+      ranges.split(separator: " ").compactMap { word in
+        let ends = word.split(separator: "-").compactMap { UInt32($0, radix: 16) }
+        return ends.first.map { ScalarRange($0, ends.last ?? $0) }
+      })
   }
 
   /// Asks the standard library for the category of each scalar, once in a process.

@@ -187,10 +187,11 @@ struct Machine {
       // A regular expression reads its text more slowly than others.
       let factor = method.hasPattern ? 4 : 1
       for value in values { try spend(min(value.weight, .max / factor) * factor) }
-      if method == .toSet || values.contains(where: \.isSet) {
-        for value in values { try spend(value.roundedCount * Self.workOfCollisions) }
-      }
+      if method == .toSet || values.contains(where: \.isSet) { try spend(RuleValue.workOfCollisions(in: values)) }
       let compiled = pattern >= 0 ? program.patterns[Int(pattern)] : nil
+      if method.hasPattern, compiled == nil, values.count > 1, case .string(let text) = values[1] {
+        try spend(Methods.workOfCompiling(text))
+      }
       var methods = Methods(limits: limits)
       // Also those of a call that fails. The limit is looked at by the next one.
       defer { workDone = workDone.addingOrMax(methods.steps) }
@@ -271,9 +272,6 @@ struct Machine {
   }
 
   // MARK: - Bounds
-
-  /// For each member of a set that shares its hash with up to 1,023 others.
-  private static let workOfCollisions = 512
 
   /// Counts the work of an operator or function before it is carried out.
   mutating func spend(_ weight: Int) throws(RuleFailure) {

@@ -20,18 +20,32 @@ extension Methods {
     switch method {
     case .concat: return .list(items + others)
     case .hasAll:
-      let keys = StrictKey.keys(of: items)
-      return .bool(others.allSatisfy { keys.contains(StrictKey($0)) })
+      let isIn = members(of: items, for: others)
+      return .bool(others.allSatisfy(isIn))
     default:
-      let keys = StrictKey.keys(of: others)
+      let isIn = members(of: others, for: items)
       return switch method {
-      case .hasAny: .bool(items.contains { keys.contains(StrictKey($0)) })
-      case .hasOnly: .bool(items.allSatisfy { keys.contains(StrictKey($0)) })
-      case .removeAll: .list(items.filter { !keys.contains(StrictKey($0)) })
+      case .hasAny: .bool(items.contains(where: isIn))
+      case .hasOnly: .bool(items.allSatisfy(isIn))
+      case .removeAll: .list(items.filter { !isIn($0) })
       default: nil
       }
     }
   }
+
+  /// Returns a function that looks for values in a list. Comparing a few small ones takes less time than hashing them.
+  private static func members(of list: [RuleValue], for others: [RuleValue]) -> (RuleValue) -> Bool {
+    func isFew(_ values: [RuleValue]) -> Bool {
+      values.count <= mostCompared && values.allSatisfy { $0.weight <= largestCompared }
+    }
+    if isFew(list), isFew(others) {
+      return { value in list.contains { RuleValue.isMember(value, like: $0) } }
+    }
+    let keys = StrictKey.keys(of: list)
+    return { keys.contains(StrictKey($0)) }
+  }
+
+  private static let (mostCompared, largestCompared) = (12, 128)
 
   private func joined(_ items: [RuleValue], _ separator: String) throws(RuleFailure) -> String {
     var text = ""

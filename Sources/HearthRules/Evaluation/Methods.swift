@@ -64,6 +64,21 @@ struct Methods {
     }
   }
 
+  /// The work of compiling a pattern: classes of characters take far longer than their text.
+  static func workOfCompiling(_ pattern: String) -> Int {
+    var work = pattern.utf8.count
+    var isEscaped = false
+    for byte in pattern.utf8 {
+      let isClass = isEscaped ? byte | 0x20 == UInt8(ascii: "p") : byte == UInt8(ascii: "[")
+      if isClass { work = work.addingOrMax(workOfClass) }
+      isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+    }
+    return work
+  }
+
+  /// The work of compiling a class of characters, or a set of Unicode in it.
+  private static let workOfClass = 16_384
+
   private func compiled(_ pattern: String) throws(RuleFailure) -> RegularExpression {
     do {
       return try RegularExpression(pattern, programLimit: limits.resources.patternProgram)

@@ -15,11 +15,17 @@ enum Operators {
 
   /// The work of an operator.
   static func work(_ infix: BinaryOperator, _ left: RuleValue, _ right: RuleValue) -> Int {
-    guard infix == .in else { return left.weight.addingOrMax(right.weight) }
+    guard infix == .in else {
+      let work = left.weight.addingOrMax(right.weight)
+      guard left.roundedCount > 0, right.roundedCount > 0 else { return work }
+      return work.addingOrMax(left.workOfCollisionsInSets).addingOrMax(right.workOfCollisionsInSets)
+    }
     switch (left, right) {
     case (.constraint, _), (.partialMap, _): return right.weight
     case (_, .list(let list)): return left.weight.addingOrMax(list.searchWork)
-    case (_, .set), (_, .map): return left.weight
+    case (_, .set(let set)):
+      return left.weight.addingOrMax(left.roundedCount > 0 && set.roundedCount > 0 ? set.weight : 0)
+    case (_, .map): return left.weight
     default: return left.weight.addingOrMax(right.weight)
     }
   }

@@ -17,7 +17,7 @@ extension RuleValue {
     case .list(let list):
       return list.items.map { $0.equalValues(limit: limit) }.combinations(limit: limit)?.map { .list(RuleList($0)) }
     case .map(let map):
-      let fields = map.fields.sorted { $0.key < $1.key }
+      let fields = map.fields.all.sorted { $0.key < $1.key }
       return fields.map { $0.value.equalValues(limit: limit) }.combinations(limit: limit)?.map { values in
         .map(RuleMap(Dictionary(uniqueKeysWithValues: zip(fields.map(\.key), values))))
       }

@@ -82,7 +82,7 @@ extension RuleValue {
     case .int(let number): number.magnitude < 1 << 53
     case .float(let number): number.magnitude < 0x1p53
     case .list(let list): list.items.allSatisfy(\.isExact)
-    case .map(let map): map.fields.values.allSatisfy(\.isExact)
+    case .map(let map): map.fields.all.allSatisfy(\.value.isExact)
     default: true
     }
   }

@@ -40,8 +40,8 @@ private struct ValueTextWriter {
     case .vector(let numbers): writeAll(numbers, in: ("vector [", "]")) { $0.write(.float($1)) }
     case .list(let list): writeAll(list.items, in: ("[", "]")) { $0.write($1) }
     case .set(let set): writeAll(set.items, in: ("set [", "]")) { $0.write($1) }
-    case .map(let map): writeFields(map.fields)
-    case .partialMap(let map): writeFields(map.known)
+    case .map(let map): writeFields(map.fields.all)
+    case .partialMap(let map): writeFields(map.known.map { ($0.key, $0.value) })
     case .mapDifference(let difference):
       guard difference.statuses.count <= Self.largestMap else {
         return append("diff {… \(difference.statuses.count) keys}")
@@ -74,7 +74,7 @@ private struct ValueTextWriter {
     append("\(name) \(BytesText.hexadecimal(Array(bytes.prefix(max(0, rest)))))")
   }
 
-  private mutating func writeFields(_ fields: [ExactText: RuleValue]) {
+  private mutating func writeFields(_ fields: [RuleFields.Field]) {
     guard fields.count <= Self.largestMap else { return append("{… \(fields.count) fields}") }
     writeAll(fields.sorted { $0.key < $1.key }, in: ("{", "}")) { writer, field in
       writer.write(string: field.key.text)

@@ -52,7 +52,7 @@ private final class MemberIndex: Sendable {
 
 /// A map from names to values.
 package struct RuleMap: Sendable {
-  let fields: [ExactText: RuleValue]
+  let fields: RuleFields
   let weight: Int
   let depth: Int
   let roundedCount: Int
@@ -64,16 +64,22 @@ package struct RuleMap: Sendable {
 
   /// The same for callers in other modules, for which a generic function is not compiled as fast.
   package init(pairs: [(key: String, value: RuleValue)]) {
-    var map: [ExactText: RuleValue] = Dictionary(minimumCapacity: pairs.count)
-    for (key, value) in pairs { map[ExactText(key)] = value }
-    self.init(map)
+    self.init(RuleFields(pairs.map { (ExactText($0.key), $0.value) }))
   }
 
   init(_ fields: [ExactText: RuleValue]) {
+    self.init(RuleFields(fields.map { ($0.key, $0.value) }))
+  }
+
+  private init(_ fields: RuleFields) {
+    var (weight, depth, roundedCount) = (1, 0, 0)
+    for (name, value) in fields.all {
+      weight = weight.addingOrMax(name.text.utf8.count).addingOrMax(value.weight)
+      depth = max(depth, value.depth)
+      roundedCount += value.roundedCount
+    }
     self.fields = fields
-    weight = fields.reduce(1) { $0.addingOrMax($1.key.text.utf8.count).addingOrMax($1.value.weight) }
-    depth = fields.reduce(0) { max($0, $1.value.depth) } + 1
-    roundedCount = fields.reduce(0) { $0 + $1.value.roundedCount }
+    (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
   }
 
   package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
@@ -88,6 +94,7 @@ package struct ValueSet: Sendable {
   let keys: Set<LooseKey>
   let weight: Int
   let depth: Int
+  let roundedCount: Int
 
   package init(_ candidates: some Sequence<RuleValue>) {
     var items: [RuleValue] = []
@@ -105,6 +112,7 @@ package struct ValueSet: Sendable {
     self.keys = keys
     self.weight = weight
     self.depth = depth + 1
+    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
   }
 
   func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }
@@ -128,7 +136,7 @@ package struct MapDifference: Sendable {
   ///   - old: The map that it is compared with.
   init(from old: RuleMap, to new: RuleMap) {
     var statuses: [ExactText: Status] = [:]
-    for (key, value) in new.fields {
+    for (key, value) in new.fields.all {
       guard let former = old.fields[key] else {
         statuses[key] = .added
         continue
@@ -147,6 +155,12 @@ package struct MapDifference: Sendable {
 }
 
 extension Int {
+  /// The product of two numbers that are not negative, or the largest number if the product is larger.
+  func multipliedOrMax(by other: Int) -> Int {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? .max : product
+  }
+
   /// The sum, or the largest number if the sum is larger.
   func addingOrMax(_ other: Int) -> Int {
     let (sum, overflow) = addingReportingOverflow(other)

@@ -39,7 +39,7 @@ package struct RulePath: Sendable {
   package var names: [String] { segments.flatMap { $0.names ?? [""] } }
 
   package var text: String { "/" + names.joined(separator: "/") }
-  var weight: Int { names.reduce(1) { $0 + $1.utf8.count } }
+  var weight: Int { segments.reduce(1) { $0 + $1.byteCount } }
 
   /// The operator `==`: the same names. A path with a variable that has no value equals none, not even itself.
   func hasSameNames(as other: RulePath) -> Bool {
@@ -113,6 +113,15 @@ package struct RulePath: Sendable {
 }
 
 extension RulePath.Segment {
+  /// The bytes of its names in the path.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .text(let name), .variable(_, let name?): name.utf8.count
+    case .variable(_, nil), .recursive(_, nil): 0
+    case .recursive(_, let names?): names.reduce(0) { $0 + $1.utf8.count }
+    }
+  }
+
   /// The name of the variable; nil for text.
   var variable: String? {
     switch self {

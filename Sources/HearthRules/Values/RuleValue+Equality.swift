@@ -41,7 +41,7 @@ extension RuleValue {
         && zip(left.items, right.items).allSatisfy { areSame($0, $1, numbersByValue: numbersByValue) }
     case (.map(let left), .map(let right)):
       left.fields.count == right.fields.count
-        && left.fields.allSatisfy { name, value in
+        && left.fields.all.allSatisfy { name, value in
           right.fields[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
         }
     case (.set(let left), .set(let right)): left.keys == right.keys
@@ -107,7 +107,7 @@ extension RuleValue {
     case .map(let map):
       // Maps have no order: a sum of the hashes of their entries.
       var sum = map.fields.count
-      for (name, value) in map.fields {
+      for (name, value) in map.fields.all {
         var entry = Hasher()
         entry.combine(name)
         value.hash(into: &entry, numbersByValue: numbersByValue)

@@ -71,8 +71,49 @@ package enum RuleValue: Sendable {
     case .int(let number): number.magnitude > 1 << 53 ? 1 : 0
     case .list(let list): list.roundedCount
     case .map(let map): map.roundedCount
+    case .set(let set): set.roundedCount
     default: 0
     }
+  }
+
+  /// The same for all sets in the value.
+  var workOfCollisionsInSets: Int {
+    guard roundedCount > 0 else { return 0 }
+    switch self {
+    case .set(let set):
+      return set.items.reduce(Self.workOfCollisions(in: [self])) { $0.addingOrMax($1.workOfCollisionsInSets) }
+    case .list(let list): return list.items.reduce(0) { $0.addingOrMax($1.workOfCollisionsInSets) }
+    case .map(let map): return map.fields.all.reduce(0) { $0.addingOrMax($1.value.workOfCollisionsInSets) }
+    default: return 0
+    }
+  }
+
+  /// The work of comparing the members of sets that have one hash although they differ, at most: up to 1,024 for each integer in them that a
+  /// double does not hold exactly, and so all of them if they have two.
+  static func workOfCollisions(in values: [RuleValue]) -> Int {
+    var count = 0
+    var work = 0
+    for value in values {
+      switch value {
+      case .list(let list): count += list.items.count
+      case .set(let set): count += set.items.count
+      default: continue
+      }
+    }
+    func add(_ members: [RuleValue]) {
+      for member in members where member.roundedCount > 0 {
+        let others = member.roundedCount == 1 ? min(count, 1_024) : count
+        work = work.addingOrMax((others / 2 + 1).multipliedOrMax(by: member.weight))
+      }
+    }
+    for value in values where value.roundedCount > 0 {
+      switch value {
+      case .list(let list): add(list.items)
+      case .set(let set): add(set.items)
+      default: continue
+      }
+    }
+    return work
   }
 
   /// The levels of lists, sets and maps within each other. Complexity: O(1).

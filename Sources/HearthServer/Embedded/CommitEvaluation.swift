@@ -74,6 +74,8 @@ struct CommitEvaluation {
           + "cannot be in the future.")
     }
     if mutation.rewritesDocument, !countsReads { try countRewritten(current) }
+    // Each looks through an array, which may be all of the document.
+    for _ in 0..<mutation.furtherArrayTransforms { try countRewritten(current) }
     var outcome: (document: Document, transformResults: [Value])
     do {
       outcome = try mutation.applied(
@@ -128,10 +130,24 @@ struct CommitEvaluation {
 }
 
 extension Mutation {
+  /// The number of array transforms behind the first one.
+  fileprivate var furtherArrayTransforms: Int {
+    max(0, transforms.count { $0.operation.readsArray } - 1)
+  }
+
   /// True if the document's fields are read and rewritten, whatever the size of the write.
   fileprivate var rewritesDocument: Bool {
     if !transforms.isEmpty { return true }
     if case .patch(_, let mask) = operation { return !mask.isEmpty }
     return false
+  }
+}
+
+extension TransformOperation {
+  fileprivate var readsArray: Bool {
+    switch self {
+    case .arrayUnion, .arrayRemove: true
+    default: false
+    }
   }
 }

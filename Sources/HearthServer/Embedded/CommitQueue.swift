@@ -37,6 +37,7 @@ final class CommitQueue<Entry: Sendable>: Sendable {
     var turn: UInt64 = 0
     /// The turn behind all entries of a sender, if it is later than the present one.
     var nextTurns: [String: UInt64] = [:]
+    var slowSenders: Set<String> = []
     var arrivals: UInt64 = 0
     /// The number of senders at which those without a later turn are forgotten.
     var forgettingCount = 64
@@ -106,6 +107,25 @@ final class CommitQueue<Entry: Sendable>: Sendable {
       for entry in untried { state.insert(entry) }
     }
   }
+
+  /// A group ends after this time, and the others of it wait for their next turn: rules of some may take long.
+  var groupMicroseconds: Int64 { 50_000 }
+  /// The time of a usual write, by which longer ones are charged.
+  private var writeMicroseconds: Int64 { 100 }
+
+  /// Takes note of the time that an entry has taken. After one that has taken as long as a group may, those of its sender wait longer.
+  func note(_ microseconds: Int64, of sender: String) {
+    state.withLock { state in
+      guard microseconds > groupMicroseconds else { return _ = state.slowSenders.remove(sender) }
+      if state.slowSenders.count >= 1_000 { state.slowSenders = [] }
+      state.slowSenders.insert(sender)
+      state.nextTurns[sender] =
+        max(state.turn, state.nextTurns[sender] ?? 0) + UInt64(microseconds / writeMicroseconds)
+    }
+  }
+
+  /// True if the last entry of a sender has taken so long that its next one begins a group: nobody who comes before waits for it.
+  func isSlow(_ sender: String) -> Bool { state.withLock { $0.slowSenders.contains(sender) } }
 
   var count: Int { state.withLock { $0.waiting.count } }
   var isEmpty: Bool { count == 0 }

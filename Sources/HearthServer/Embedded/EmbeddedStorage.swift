@@ -106,8 +106,6 @@ actor EmbeddedStorage: ExclusiveStorage {
 
   /// The maximum number of requests that share one transaction.
   private static let commitsPerGroup = 64
-  /// A group ends after this time, and the others of it wait for their next turn: rules of some may take long.
-  private static let groupMicroseconds: Int64 = 50_000
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -432,6 +430,10 @@ extension EmbeddedStorage {
     try database.transaction("commit") {
       store.indexes.use(indexState)
       for index in open {
+        let sender = attempts[index].request.sender
+        if !answers.isEmpty, waiting.isSlow(sender) { break }
+        let begin = clock.elapsedMicroseconds
+        defer { waiting.note(clock.elapsedMicroseconds - begin, of: sender) }
         do {
           let (answer, change) = try apply(&attempts[index], &effort)
           answers.append(answer)
@@ -442,7 +444,7 @@ extension EmbeddedStorage {
         } catch {
           throw RequestFailure(error, index: index) ?? error
         }
-        if clock.elapsedMicroseconds - start > Self.groupMicroseconds { break }
+        if clock.elapsedMicroseconds - start > waiting.groupMicroseconds { break }
       }
       epochs = try endTransaction(firstVersion: changes.first?.version, after: committedBefore)
     }

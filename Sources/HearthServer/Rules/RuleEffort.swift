@@ -20,21 +20,36 @@ final class RuleEffort: Sendable {
   private static let perTurn = 2 << 20
 
   private let spent = Atomic(0)
-  private let turns = Atomic(0)
-  private let decoded = Mutex<[DocumentKey: Decoded]>([:])
+  /// Shared with other efforts of the same step.
+  private let shared: Shared
+
+  private final class Shared: Sendable {
+    /// The effort since it was the turn of others.
+    let sinceTurn = Atomic(0)
+    let decoded = Mutex<[DocumentKey: Decoded]>([:])
+  }
+
+  init() { shared = Shared() }
+
+  private init(_ shared: Shared) { self.shared = shared }
+
+  /// Another effort, which knows the documents that were decoded for this one, and takes turns with it.
+  func another() -> RuleEffort { RuleEffort(shared) }
 
   static func of(_ decision: RuleDecision) -> Int { decision.workDone + decision.expressionCount * ofExpression }
 
   /// Returns false if it is more than the maximum by now.
   func spend(_ effort: Int) -> Bool {
+    shared.sinceTurn.add(effort, ordering: .relaxed)
     // The sum of 64-bit numbers of so few bytes each does not overflow before the request is refused.
-    spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
+    return spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
   }
 
   /// Returns true once for so much effort: then it is the turn of others.
   func takeTurn() -> Bool {
-    let turn = spent.load(ordering: .relaxed) / Self.perTurn
-    return turns.exchange(turn, ordering: .relaxed) != turn
+    guard shared.sinceTurn.load(ordering: .relaxed) >= Self.perTurn else { return false }
+    shared.sinceTurn.store(0, ordering: .relaxed)
+    return true
   }
 
   private static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
@@ -53,11 +68,13 @@ final class RuleEffort: Sendable {
   /// - Throws: INTERNAL if they are damaged.
   func fields(of document: Document) throws(StatusError) -> (map: RuleMap?, effort: Int) {
     let bytes = document.fields.bytes
-    if document.isFound, let known = decoded.withLock({ $0[document.key] }), Self.areEqual(known.fields.bytes, bytes) {
+    if document.isFound, let known = shared.decoded.withLock({ $0[document.key] }),
+      Self.areEqual(known.fields.bytes, bytes)
+    {
       return (known.map, bytes.count / Self.comparedBytesPerUnit)
     }
     guard let map = try RuleMap.fields(of: document) else { return (nil, 0) }
-    decoded.withLock { decoded in
+    shared.decoded.withLock { decoded in
       guard decoded.count < Self.maximumDecoded || decoded[document.key] != nil else { return }
       decoded[document.key] = (document.fields, map)
     }

@@ -63,7 +63,7 @@ struct DocumentList {
 
   /// The first documents of a query.
   private func rows(of query: Query) async throws -> Rows {
-    var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database)
+    var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database, extra: 1)
     var rows = Rows()
     while let page = try await pages.next() {
       rows.version = page.answer.readVersion

@@ -14,13 +14,16 @@ struct ResultPages: Sendable {
   private var version: SnapshotVersion?
   /// The number of further documents that the limit allows.
   private var remaining: Int?
+  /// The documents that a caller reads beyond those that it was asked for.
+  private let extra: Int
   /// True if the result of one collection after the other is that of all of them, which is so in the order of keys.
   private var isConcatenated: Bool { isShallow && query.isOrderedByKeyOnly }
 
   /// - Parameter isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more than the
   ///   key, each of them has its own result, up to the limit.
-  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: Session) {
+  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: Session, extra: Int = 0) {
     self.query = query
+    self.extra = extra
     self.isShallow = isShallow
     self.plan = plan
     self.database = database
@@ -48,8 +51,9 @@ struct ResultPages: Sendable {
     guard var source = rest.first else { return nil }
     if isShallow, source.limit != 0 { source.limit = isConcatenated ? remaining : query.limit }
     let (wanted, start, database) = (source, cursor, database)
+    let kept = extra > 0 ? source.limit.map { max(0, $0 - extra) } : nil
     let page = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await database.page(of: wanted, after: start, at: version)
+      try await database.page(of: wanted, keeping: kept, after: start, at: version)
     }
     version = page.answer.readVersion
     remaining = remaining.map { max(0, $0 - page.answer.documents.count) }

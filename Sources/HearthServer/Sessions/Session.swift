@@ -117,13 +117,16 @@ extension Session {
   }
 
   /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
+  ///
+  /// - Parameter kept: The documents of the result that are not left out again, if these are fewer: on them the rules decide.
   func page(
-    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+    of query: Query, keeping kept: Int? = nil, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
     guard cursor == nil, let rules = try check(.list(query)) else {
       return try await storage.page(of: query, after: cursor, at: version)
     }
-    return try await decided(by: rules, on: query, at: version) { version throws(StatusError) in
+    let wanted = kept.map { query.with(limit: $0) } ?? query
+    return try await decided(by: rules, on: wanted, at: version) { version throws(StatusError) in
       try await storage.page(of: query, after: nil, at: version)
     }
   }
@@ -247,7 +250,7 @@ extension Session {
     _ request: CommitRequest, sharing effort: RuleEffort? = nil
   ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    let rules = try check(.write(request.mutations))?.sharing(effort)
+    let rules = try check(.write(request.mutations))?.sharing(effort ?? RuleEffort())
     request.commitGuard = rules
     let sender = caller.boundTo
     request.sender = sender
@@ -277,7 +280,7 @@ extension Session {
   ) async throws(StatusError) -> CommitOutcome {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
-    request.commitGuard = try check(.write(mutations))
+    request.commitGuard = try check(.write(mutations))?.sharing(RuleEffort())
     request.isInTransaction = true
     request.sender = caller.boundTo
     let ending = request
@@ -447,7 +450,7 @@ extension Session {
   /// Reads of a target for which the caller has a grant. Its rules are not asked again.
   private func checkGranted(_ source: WatchSource) throws(StatusError) { _ = try check(.watch(source)) }
 
-  /// As ``page(of:after:at:)``, of a target.
+  /// As ``page(of:keeping:after:at:)``, of a target.
   func grantedPage(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
   ) async throws(StatusError) -> QueryPage {

@@ -180,7 +180,7 @@ struct ListenSession {
       throw .invalid(
         "the targets of a stream may name \(database.limits.targetsPerStream) documents together under security rules")
     }
-    let effort = decisions.effort
+    let effort = decisions.effortOfTarget()
     var grant = try await database.grant(target.source, at: version, sharing: effort)
     for _ in 0..<Self.authorizationAttempts {
       if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }

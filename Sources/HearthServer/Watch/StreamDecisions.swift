@@ -5,8 +5,9 @@ internal import Synchronization
 ///
 /// Each document is decided on once, however many targets it has left. Decisions of another version or release of the rules are forgotten.
 ///
-/// The decisions of a step of the stream share one effort, as those of a request do: what they look up is decoded once. When it is used up,
-/// nothing more is allowed in that step.
+/// What the decisions of a step of the stream look up is decoded once. Each decision on a target has the effort of a request, because a target
+/// that ends would not come again. Those on documents that have left targets have one together: beyond it only their names are sent, and clients
+/// ask for what they need.
 final class StreamDecisions: Sendable {
   private struct Place: Hashable {
     var key: DocumentKey
@@ -26,8 +27,8 @@ final class StreamDecisions: Sendable {
 
   private let state = Mutex(State())
 
-  /// The effort of the present step.
-  var effort: RuleEffort { state.withLock { $0.effort } }
+  /// A new effort for a decision on a target.
+  func effortOfTarget() -> RuleEffort { state.withLock { $0.effort }.another() }
 
   /// Ends a step, and forgets what was looked up for it.
   func endStep() { state.withLock { $0.effort = RuleEffort() } }

@@ -111,8 +111,8 @@ struct BackendLink {
     case .listenStreamConnectionBackoff:
       return watchStream.backoffTimerFired(now: now, nextID: numbers.next)
     case .onlineStateTimeout:
-      let isWaiting = awaitsResults
-      return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
+      let (isWaiting, isBehind) = (awaitsResults, watchStream.isBehind)
+      return changeOnlineState { $0.timerFired(isWaiting: isWaiting, isBehind: isBehind) }
     case .writeStreamIdle, .writeStreamConnectionBackoff, .asyncQueueRetry, .lruGarbageCollection, .indexBackfill,
       .clientMetadataRefresh, .conflictRetry, .ownWritesTimeout:
       assertionFailure("The timer \(kind) is none of the link's.")
@@ -270,9 +270,22 @@ extension BackendLink {
     return actions
   }
 
+  /// Leaves a snapshot alone that is older than one seen before: everything gathered so far stays for the next.
+  ///
+  /// A backend that was restored or replaced may send such snapshots only. Its targets never get their results; the timer of the online
+  /// state ends the reads that wait for them.
+  mutating func ignoreSnapshot(at version: SnapshotVersion, seen: SnapshotVersion) -> [SyncAction] {
+    guard watchStream.noteSnapshot(isBehind: true) else { return [] }
+    let message =
+      "The backend's snapshot of \(version) is older than that of \(seen), which the cache has seen. Until the backend "
+      + "sends newer ones, listeners get no changes, and reads are answered from the cache."
+    return [.log(.warning, message)]
+  }
+
   /// Takes everything gathered so far as one event for the cache.
   mutating func takeSnapshot(at version: SnapshotVersion, confirmed: ConfirmedKeys) -> RemoteEvent {
-    aggregator.makeRemoteEvent(at: version, source: watchedTargets(confirmed))
+    _ = watchStream.noteSnapshot(isBehind: false)
+    return aggregator.makeRemoteEvent(at: version, source: watchedTargets(confirmed))
   }
 
   /// Takes over what the stored snapshot says of targets, and asks again for those that do not agree with the backend's count.
@@ -290,7 +303,8 @@ extension BackendLink {
       // The purpose is only for this request; a later one after a reconnect is an ordinary listen.
       actions += sendAdd(fresh.with(purpose: purpose), confirmed)
     }
-    return actions
+    // A read may begin to wait for one of them at any time, and asks for no target then.
+    return actions + (awaitsResults ? changeOnlineState { $0.resultsMissing() } : [])
   }
 
   /// The known state of the connection to the backend.

@@ -38,8 +38,8 @@ extension SyncEngine {
 
   private func snapshotReached(_ version: SnapshotVersion) {
     do {
-      // An older one than seen before: what has been gathered stays for the next.
-      guard version >= (try localStore.lastRemoteSnapshotVersion()) else { return }
+      let seen = try localStore.lastRemoteSnapshotVersion()
+      guard version >= seen else { return follow(link.ignoreSnapshot(at: version, seen: seen)) }
       let event = link.takeSnapshot(at: version, confirmed: confirmedKeys)
       try apply(event)
     } catch {

@@ -45,7 +45,8 @@ struct SettledConflict {
 /// | a batch has to be compared | reading | reading again | - | - | - |
 /// | documents were read: rules decide | - | stored | - | - | - |
 /// | documents were read: the application decides | - | asking | - | - | - |
-/// | documents could not be read | - | pausing | - | - | - |
+/// | documents could not be read, or may not be, for the first time | - | pausing | - | - | - |
+/// | documents may not be read, again | - | reading fewer, or stored | - | - | - |
 /// | the last answer of the application | - | - | - | stored | - |
 /// | an answer that cannot be used | - | - | - | failed | - |
 /// | the pause ends | - | - | none | - | - |
@@ -77,6 +78,8 @@ struct Conflicts {
   private var refused: (batchID: BatchID, error: StatusError)?
   /// The number of times that a batch was refused although its documents have their base versions.
   private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
+  /// The number of times in succession that the backend did not let the documents of a batch be read.
+  private var denials: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
   private var pauses: ExponentialBackoff
   private var lastID = 0
 
@@ -146,19 +149,34 @@ struct Conflicts {
     guard var open, case .reading(id) = open.stage else { return [] }
     switch outcome {
     case .unreadable(let error): return endOfReading(open, error, now: now)
-    case .failure(let error) where error.code == .permissionDenied: return endOfReading(open, error, now: now)
+    case .failure(let error) where error.code == .permissionDenied: return readingDenied(open, error, now: now)
     case .failure(let error) where error.code == .invalidArgument: return rejectUnread(open, error)
     case .failure(let error):
-      open.stage = .pausing
-      self.open = open
-      let pause = pauses.nextDelay(now: now, jitter: jitter())
-      let message = "The documents of write \(open.batch.batchID) could not be read from the backend: \(error)"
-      return [.emit(.log(.debug, message)), .emit(.startTimer(.conflictRetry, after: pause))]
+      denials = (unknownBatchID, 0)
+      return pause(open, error, now: now)
     case .success(let documents):
+      denials = (unknownBatchID, 0)
       pauses.reset()
       for document in documents { open.remote[document.key] = document }
       return resolve(open)
     }
+  }
+
+  /// The documents are read again after a pause.
+  private mutating func pause(_ conflict: OpenConflict, _ error: StatusError, now: Duration) -> [Action] {
+    open = conflict
+    open?.stage = .pausing
+    let pause = pauses.nextDelay(now: now, jitter: jitter())
+    let message = "The documents of write \(conflict.batch.batchID) could not be read from the backend: \(error)"
+    return [.emit(.log(.debug, message)), .emit(.startTimer(.conflictRetry, after: pause))]
+  }
+
+  /// The backend does not let the documents of a batch be read. One denial may come from something that passes, such as a proxy, rules
+  /// that are being replaced, or a token that is about to be renewed. So only another one in succession counts: the write would be lost.
+  private mutating func readingDenied(_ conflict: OpenConflict, _ error: StatusError, now: Duration) -> [Action] {
+    if denials.batchID != conflict.batch.batchID { denials = (conflict.batch.batchID, 0) }
+    denials.count += 1
+    return denials.count < 2 ? pause(conflict, error, now: now) : endOfReading(conflict, error, now: now)
   }
 
   /// Not all documents of a batch can be read, now or later.

@@ -5,16 +5,18 @@ internal import HearthModel
 /// | state | stream starts | request | answer arrives | stream fails | 10 s pass | last target removed | set |
 /// |---|---|---|---|---|---|---|---|
 /// | undecided, timer off | timer on | timer on | online | offline | - | - | as told |
-/// | undecided, timer on | - | - | online | offline | offline | timer off | as told |
+/// | undecided, timer on | - | - | online, heard | offline | offline | timer off | as told |
 /// | online, timer off | timer on, unknown | timer on | - | undecided | - | - | as told |
 /// | online, timer on | timer on, unknown | timer restarted | heard | undecided | see below | - | as told |
-/// | offline after a failure | - | - | online | - | - | - | as told |
+/// | offline after a failure | - | - | online, timer on, heard | - | - | - | as told |
 ///
 /// One failure is enough for offline. After it no further timer is started until an answer arrives or the state is set
 /// from outside (firebase-ios-sdk online_state_tracker.cc, HandleWatchStreamStart).
 ///
-/// A connection may be dead without a sign. So a request on an open stream starts the timer as well: 10 s without any message mean offline;
-/// otherwise the timer restarts as long as some target waits for its result.
+/// A connection may be dead without a sign, and a backend may say something and then never send a result. So the first message does not end
+/// the timer. A request on an open stream starts it as well, and so does a snapshot that leaves some target without its result. 10 s
+/// without any message mean offline; otherwise the timer restarts as long as some target waits for its result. Snapshots that are older
+/// than those that the cache has seen bring no result: then 10 s mean offline in spite of all messages.
 struct OnlineStateMachine {
   enum Action: Equatable {
     case startTimer
@@ -29,7 +31,7 @@ struct OnlineStateMachine {
     case settled(OnlineState)
     /// A stream is being opened, or has said nothing yet, and the timer runs.
     case awaitingAnswer
-    /// Online; a request is out, and the timer runs. `heard`: a message has come since it was started.
+    /// Online; some target may wait for its result, and the timer runs. `heard`: a message has started it, or has come since.
     case listening(heard: Bool)
     /// An attempt failed or took too long.
     case failed
@@ -69,6 +71,12 @@ struct OnlineStateMachine {
     }
   }
 
+  /// A snapshot was complete, and some target still waits for its result.
+  mutating func resultsMissing() -> [Action] {
+    guard case .settled(.online) = machine else { return [] }
+    return transition(to: .listening(heard: true))
+  }
+
   /// No target needs the attempt that is under way. The outcome of an earlier attempt that failed stays known.
   mutating func lastTargetRemoved() -> [Action] {
     guard case .awaitingAnswer = machine else { return [] }
@@ -84,7 +92,13 @@ struct OnlineStateMachine {
     case .listening:
       machine = .listening(heard: true)
       return []
-    case .settled, .awaitingAnswer, .failed:
+    case .awaitingAnswer:
+      // The timer goes on: the results of the targets may still not come.
+      machine = .listening(heard: true)
+      return [.changed(.online)]
+    case .failed:
+      return transition(to: .listening(heard: true))
+    case .settled:
       return transition(to: .settled(.online))
     }
   }
@@ -104,8 +118,10 @@ struct OnlineStateMachine {
 
   /// The timer started by ``Action/startTimer`` fired; ignored when it does not run.
   ///
-  /// - Parameter isWaiting: True if some target still waits for its result.
-  mutating func timerFired(isWaiting: Bool) -> [Action] {
+  /// - Parameters:
+  ///   - isWaiting: True if some target still waits for its result.
+  ///   - isBehind: True if the backend's snapshots are older than what the cache has seen, so that they bring no result.
+  mutating func timerFired(isWaiting: Bool, isBehind: Bool = false) -> [Action] {
     let warning = "Backend didn't respond within \(timeout.components.seconds) seconds."
     switch machine {
     case .settled, .failed:
@@ -115,7 +131,7 @@ struct OnlineStateMachine {
       return transition(to: .failed, warning: warning)
     case .listening(let heard):
       machine = .settled(.online)
-      if !heard { return transition(to: .failed, warning: warning) }
+      if !heard || isWaiting && isBehind { return transition(to: .failed, warning: warning) }
       return isWaiting ? transition(to: .listening(heard: false)) : []
     }
   }

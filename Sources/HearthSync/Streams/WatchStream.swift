@@ -5,8 +5,12 @@ internal import HearthModel
 /// The table of ``StreamConnection`` is its table. Only a snapshot of all targets shortens the next pause. Otherwise a backend with an
 /// unreadable answer, which ends the stream each time, would be asked again without a pause.
 struct WatchStream {
-  /// The watch protocol keeps no state apart from the stream itself.
-  private struct Session {}
+  private struct Session {
+    /// True if the last snapshot was older than what the cache has seen.
+    var isBehind = false
+    /// True if this was said.
+    var isReported = false
+  }
 
   private var connection: StreamConnection<Session>
 
@@ -18,6 +22,8 @@ struct WatchStream {
   var isOpen: Bool { connection.openStreamID != nil }
   var isPausing: Bool { connection.isPausing }
   var openedAt: Duration? { connection.openedAt }
+  /// True if the last snapshot on the open stream was older than what the cache has seen.
+  var isBehind: Bool { connection.session?.isBehind ?? false }
 
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {
     connection.start(now: now, jitter: jitter, nextID: nextID).map(Self.action)
@@ -55,6 +61,18 @@ struct WatchStream {
   /// A snapshot of all targets was complete.
   mutating func snapshotReceived() {
     connection.resetBackoff()
+  }
+
+  /// Notes that the last snapshot was taken, or was older than what the cache has seen.
+  ///
+  /// - Returns: True for the first one on this stream that is older.
+  mutating func noteSnapshot(isBehind: Bool) -> Bool {
+    guard var session = connection.session, session.isBehind || isBehind else { return false }
+    let isFirst = isBehind && !session.isReported
+    session.isBehind = isBehind
+    session.isReported = session.isReported || isBehind
+    connection.session = session
+    return isFirst
   }
 
   /// Returns `nil` if it was not the current stream that ended.

@@ -1,4 +1,5 @@
 import HearthModel
+import TestSupport
 import Testing
 
 private let time = Timestamp(seconds: 7, nanoseconds: 0)
@@ -93,6 +94,22 @@ struct TransformOperationTests {
     } else {
       #expect(shown == row.expected)
     }
+  }
+
+  @Test("a union adds the same values, however many it looks for", arguments: 0..<40)
+  func unions(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let values: [Value] = [
+      .null, .integer(1), .double(1), .double(.nan), .double(-0.0), .integer(0), .string("a"), .string("e\u{301}"),
+      .string("\u{e9}"), .array([.integer(1)]), .array([.double(1)]), .map(["a": .integer(1)]), .boolean(true),
+    ]
+    func some(_ range: ClosedRange<Int>) -> [Value] {
+      (0..<Int.random(in: range, using: &random)).compactMap { _ in values.randomElement(using: &random) }
+    }
+    let (stored, added) = (some(0...20), some(0...20))
+    var expected = stored
+    for value in added where !expected.contains(where: { Value.compare($0, value) == .same }) { expected.append(value) }
+    #expect(TransformOperation.arrayUnion(added).applied(to: .array(stored), time: time) == .array(expected))
   }
 
   @Test("a chain of server timestamps remembers the last real value")

@@ -42,7 +42,26 @@ struct HostileInputTests {
     ("large", (0..<130_000).map { .int((1 << 62) + $0) }, "!(1 in l) && !(2 in l) && !l.hasAny([1])", true),
     // More work than an evaluation may take.
     ("large", (0..<130_000).map { .int((1 << 62) + $0) }, "l.toSet().size() > 0", false),
+    ("some large", (0..<2_000).map { .int((1 << 62) + $0) }, "l.toSet().size() == 2000", true),
+    // Two of them make a million neighbours.
+    ("pairs of large", pairs(20_000), "l.toSet().size() == l.size()", false),
+    ("some pairs of large", pairs(1_000), "l.toSet().size() == 1000 && l[7] in l.toSet()", true),
+    // Making two sets is allowed, and to compare them again and again is not.
+    ("two sets", pairs(1_000), "l.toSet() == l.toSet()", true),
+    ("two sets", pairs(1_000), compared("s == t", 8), false),
+    ("two sets", pairs(1_000), compared("[[s]] == [[t]]", 8), false),
+    ("two sets", pairs(1_000), compared("s.union(t).size() == 1000", 8), false),
   ]
+
+  private static func pairs(_ count: Int) -> [RuleValue] {
+    (0..<count).map { .map(["x": .int((1 << 62) + Int64($0 / 1_000)), "y": .int((1 << 62) + Int64($0 % 1_000))]) }
+  }
+
+  /// Compares two sets so often.
+  private static func compared(_ condition: String, _ count: Int) -> String {
+    "g(l.toSet(), l.toSet()); } function g(s, t) { return "
+      + Array(repeating: condition, count: count).joined(separator: " && ")
+  }
 
   @Test(
     "long lists of values that sets cannot tell apart by their hash take no longer than others",
@@ -56,6 +75,25 @@ struct HostileInputTests {
       document: RuleMap(["l": .list(values)]))
     let duration = ContinuousClock().measure {
       #expect(rules.evaluate(request) { _ in .missing }.isAllowed == isAllowed, "\(what): \(condition)")
+    }
+    #expect(duration < .seconds(20))
+  }
+
+  @Test("patterns of documents have the work of their classes counted")
+  func patterns() throws {
+    let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if !'-'.matches(resource.data.p); }"))
+    func decide(_ pattern: String) -> Bool {
+      let request = RuleRequest(
+        .get, path: RuleSources.root + ["c", "x"], auth: .null, time: RuleSources.time,
+        document: RuleMap(["p": .string(pattern)]))
+      return rules.evaluate(request) { _ in .missing }.isAllowed
+    }
+    #expect(decide(Self.repeated("[\\pL\\d]", 100)))
+    #expect(decide(Self.repeated("a", 3_000)))
+    let duration = ContinuousClock().measure {
+      for text in ["(?i)" + Self.repeated("[\\pL\\pN]", 4_000), Self.repeated("\\p{Common}", 4_000)] {
+        #expect(!decide(text))
+      }
     }
     #expect(duration < .seconds(20))
   }

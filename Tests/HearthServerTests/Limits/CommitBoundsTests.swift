@@ -80,11 +80,18 @@ struct CommitBoundsTests {
         #expect(refusal?.message.contains("Transaction too big") == true, "\(refusal as Any)")
         #expect(refusal?.message.contains("--max-rewritten-megabytes") == true, "\(refusal as Any)")
       }
+      // Each transform of an array looks through one.
+      let unions = (0..<12).map { FieldTransform(path: field("l"), operation: .arrayUnion([$0.value])) }
+      let refusal = await failure {
+        try await fixture.commit([.patch(document, [:], mask: .empty, transforms: unions)])
+      }
+      #expect(refusal?.message.contains("Transaction too big") == true, "\(refusal as Any)")
+      try await fixture.commit([.patch(document, [:], mask: .empty, transforms: Array(unions.prefix(5)))])
       // A write that replaces a document reads and writes no more than the request holds.
       try await fixture.commit((0..<20).map { .set(document, ["n": $0.value]) })
       let exceeded = try metrics.expectCounter(
         "hearth.server.limit.exceeded", [("limit", "rewritten_bytes_per_commit")])
-      #expect(exceeded.totalValue == 2)
+      #expect(exceeded.totalValue == 3)
     }
   }
 

@@ -47,7 +47,8 @@ struct MetricNameTests {
 
   /// The limits that are times, switches or groups of limits, and what counts their excess if something does.
   private static let others: Set<String> = [
-    "connection", "unreadTime", "webIdleTime", "webBodyTime", "transactionTime", "transactionIdleTime",
+    "connection", "credentialsInterval", "unreadTime", "webIdleTime", "webBodyTime", "transactionTime",
+    "transactionIdleTime",
     "lockWait", "requiresIndexes", "historyTime", "hasAddressesOfClients", "activityMemory", "keepAliveTime",
     "keepAliveTimeout", "idlePings",
   ]

@@ -64,6 +64,15 @@ struct RuleReadTests {
       .nobody, "match /notes/{id} { allow list: if request.query.limit <= 10; }")
     _ = try await limited.page(of: all.with(limit: 10), after: nil, at: nil)
     await fixture.expectDenied { _ = try await limited.page(of: all.with(limit: 11), after: nil, at: nil) }
+    // A list reads one document more than a page has.
+    _ = try await limited.page(of: all.with(limit: 11), keeping: 10, after: nil, at: nil)
+    let plan = try await ReadPlan.prepare(.latest, for: .list(all), in: limited)
+    for (pageSize, isAllowed) in [(10, true), (11, false)] {
+      let list = DocumentList(
+        query: all, showsMissing: false, database: limited, plan: plan, pageSize: pageSize)
+      let page = try? await list.page(after: "")
+      #expect((page != nil) == isAllowed)
+    }
   }
 
   @Test("rules look documents up as they are at the version that is read")

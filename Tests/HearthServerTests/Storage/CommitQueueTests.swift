@@ -71,6 +71,20 @@ struct CommitQueueTests {
     #expect(Set(next.map(\.sender)) == ["many", "few", "late"])
   }
 
+  @Test("a sender whose commit has taken long waits for as many of the others")
+  func charges() {
+    add("slow", 0..<1)
+    #expect(take(1) == [Entry(sender: "slow", number: 0)])
+    queue.note(60_000, of: "slow")
+    #expect(queue.isSlow("slow") && !queue.isSlow("usual"))
+    add("slow", [1])
+    add("usual", 0..<620)
+    let taken = take(621)
+    #expect(taken.firstIndex(of: Entry(sender: "slow", number: 1)).map { (595...605).contains($0) } == true)
+    queue.note(100, of: "slow")
+    #expect(!queue.isSlow("slow"))
+  }
+
   @Test("each commit is taken once, those of a sender in their order", arguments: 0..<20)
   func randomOrders(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -97,27 +111,62 @@ struct CommitQueueTests {
 
   // MARK: - In a database
 
-  /// Takes 20 ms of the server's clock for each commit, and notes its documents.
+  /// Takes some time of the server's clock for each commit, and notes its documents.
   private final class SlowGuard: CommitGuard {
     let clock: ManualClock
+    let milliseconds: Int64
     let checked = Mutex<[String]>([])
     /// Is called for each commit, with the number of those so far.
     let step: @Sendable (Int) -> Void
 
-    init(_ clock: ManualClock, step: @escaping @Sendable (Int) -> Void) {
-      (self.clock, self.step) = (clock, step)
+    init(_ clock: ManualClock, milliseconds: Int64 = 20, step: @escaping @Sendable (Int) -> Void) {
+      (self.clock, self.milliseconds, self.step) = (clock, milliseconds, step)
     }
 
     func check(
       _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
     ) throws {
-      clock.advance(milliseconds: 20)
+      clock.advance(milliseconds: milliseconds)
       let count = checked.withLock { checked in
         checked += writes.map(\.transition.key.canonicalString)
         return checked.count
       }
       step(count)
     }
+  }
+
+  @Test("a commit is answered before the next one of a sender whose last one has taken long")
+  func behindSlowSender() async throws {
+    let fixture = try StorageFixture()
+    let storage = fixture.storage
+    let (bothWait, isAnswered) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let wasAnsweredInTime = Mutex(false)
+    let slow = SlowGuard(fixture.clock, milliseconds: 80) { count in
+      if count == 1 { bothWait.wait() }
+      if count == 2 {
+        let result = isAnswered.wait(timeout: .now() + 20)
+        wasAnsweredInTime.withLock { $0 = result == .success }
+      }
+    }
+    @Sendable func commit(_ path: String, of sender: String, _ commitGuard: SlowGuard?) async throws {
+      var request = CommitRequest(mutations: [.set(key(path), [:])])
+      (request.sender, request.commitGuard) = (sender, commitGuard)
+      _ = try await storage.commit(request)
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await commit("slow/1", of: "slow", slow) }
+      try await waitUntil { slow.checked.withLock { !$0.isEmpty } }
+      group.addTask {
+        try await commit("quick/1", of: "quick", nil)
+        isAnswered.signal()
+      }
+      try await waitUntil { storage.waiting.count == 1 }
+      group.addTask { try await commit("slow/2", of: "slow", slow) }
+      try await waitUntil { storage.waiting.count == 2 }
+      bothWait.signal()
+      try await group.waitForAll()
+    }
+    #expect(wasAnsweredInTime.withLock { $0 })
   }
 
   @Test("a commit is answered after its turn, when those of others whose rules take long are still waiting")

@@ -92,6 +92,68 @@ struct UnreachableBackendTests {
     #expect(client.timers[.onlineStateTimeout] == nil && client.engine.onlineState == .online)
   }
 
+  /// Lets the timer of the online state fire until a read is answered.
+  private func answer(_ read: ListenerID, of client: TestClient, in firings: Int) throws -> ViewSnapshot {
+    for _ in 0..<firings where client.snapshots[read] == nil { try client.fire(.onlineStateTimeout) }
+    return try #require(client.snapshots[read]?.last)
+  }
+
+  @Test("a backend that acknowledges a target and then says nothing is not waited for without end")
+  func acknowledgedOnly() throws {
+    let client = try TestClient(durable: true)
+    let get = client.listen(rooms, .get)
+    try client.acknowledge(2)
+    #expect(client.engine.onlineState == .online && client.snapshots[get] == nil)
+    #expect(client.timers[.onlineStateTimeout] != nil)
+    #expect(try answer(get, of: client, in: 2).isFromCache)
+    #expect(client.now <= .seconds(20) && client.engine.onlineState == .offline)
+    // A backend that says something again is asked again, and may fall silent again.
+    try client.put(found("rooms/a", 1), into: 2)
+    #expect(client.engine.onlineState == .online)
+    let second = client.listen(collection("users"), .get)
+    #expect(client.snapshots[second] == nil)
+    #expect(try answer(second, of: client, in: 2).isFromCache)
+  }
+
+  @Test("a target that must be asked for again is not waited for without end")
+  func askedAgain() throws {
+    let client = try TestClient(durable: true)
+    client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    try client.fire(.onlineStateTimeout)
+    #expect(client.timers[.onlineStateTimeout] == nil)
+    try client.count(2, in: 2)
+    try client.snapshot(20)
+    let get = client.listen(rooms, .get)
+    #expect(client.timers[.onlineStateTimeout] != nil)
+    #expect(try answer(get, of: client, in: 2).isFromCache)
+  }
+
+  @Test("a backend whose snapshots are older than those that the cache has seen is not waited for, and is told of once")
+  func olderSnapshots() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    client.post(.unlisten(listener))
+    try client.fire(.listenStreamIdle)
+    let get = client.listen(rooms, .get)
+    let target = try #require(client.watched.keys.first)
+    let start = client.now
+    try client.fill(target, [found("rooms/a", 1)], at: 5)
+    try client.snapshot(6)
+    #expect(client.engine.onlineState == .online && client.snapshots[get] == nil)
+    let early = try answer(get, of: client, in: 1)
+    #expect(early.isFromCache && early.ids == ["a"] && client.now - start == .seconds(10))
+    let warnings = client.logs.filter { $0.0 == .warning }.map { $0.1 }
+    #expect(warnings.count == 1)
+    for stated in [version(5), version(10)] {
+      #expect(warnings.first?.contains("\(stated)") == true, "\(warnings)")
+    }
+    // A newer one counts again.
+    try client.snapshot(20)
+    #expect(client.snapshots[get]?.last?.isFromCache == false && client.engine.onlineState == .online)
+  }
+
   @Test("a stream that ends before each snapshot is opened again after growing pauses, until a snapshot is complete")
   func endsBeforeSnapshot() throws {
     let client = try TestClient(durable: true)

@@ -188,7 +188,11 @@ struct LockedFileTests {
     try client.send(.targetChange(WatchTargetChange(state: .added, targetIDs: [2])))
     for _ in 0..<20 { try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [2]))) }
     #expect(attempts() == 1)
-    try unlock()
+    try stopped.execute("ROLLBACK")
+    // A backend that never answered the target would count as offline.
+    try client.send(.targetChange(WatchTargetChange(state: .current, targetIDs: [2], resumeToken: [1])))
+    try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(30))))
+    cache.wait(60)
     #expect(other.engine.onlineState == .online)
   }
 

@@ -14,9 +14,13 @@ struct ConflictsTests {
     conflicts = Conflicts(configuration: SyncConfiguration(conflictRules: rules, jitter: { 0 }))
   }
 
-  private func conflict(_ batchID: BatchID = 1, of owner: String? = nil, mayBeCommitted: Bool = false) -> OpenConflict {
-    let mutation = Mutation.set(key("rooms/a"), ["x": .integer(2)])
-    var batch = MutationBatch(batchID: batchID, localWriteTime: .epoch, mutations: [mutation])
+  /// - Parameter other: The path of a document without a rule that is written in the same batch.
+  private func conflict(
+    _ batchID: BatchID = 1, of owner: String? = nil, mayBeCommitted: Bool = false, with other: String? = nil
+  ) -> OpenConflict {
+    var mutations = [Mutation.set(key("rooms/a"), ["x": .integer(2)])]
+    if let other { mutations.append(.set(key(other), [:])) }
+    var batch = MutationBatch(batchID: batchID, localWriteTime: .epoch, mutations: mutations)
     batch.guards = [key("rooms/a"): .updateTime(version(5))]
     let base = BaseDocument(found("rooms/a", 5, ["x": .integer(1)]))
     return OpenConflict(
@@ -99,15 +103,49 @@ struct ConflictsTests {
     #expect(lookedUp(1, .unreadable(error)) == ["store 1: \(error.code)"])
   }
 
-  @Test("documents that cannot be read are read again after a pause; without permission the write ends")
+  @Test(
+    "documents that cannot be read are read again after a pause; twice without permission in succession the write ends")
   mutating func failedReading() {
+    let gone = StatusError(code: .unavailable, message: "gone")
+    let denied = StatusError(code: .permissionDenied, message: "not yours")
     _ = compare(conflict())
-    #expect(lookedUp(1, .failure(StatusError(code: .unavailable, message: "gone"))) == ["pause"])
+    #expect(lookedUp(1, .failure(gone)) == ["pause"])
     #expect(names(conflicts.timerFired()) == ["change", "send on"])
     #expect(names(conflicts.timerFired()) == [])
+    // The error in between says nothing, so that two denials around it are not two in succession.
+    for (number, error) in [(2, denied), (3, gone), (4, denied)] {
+      _ = compare(conflict())
+      #expect(lookedUp(number, .failure(error)) == ["pause"])
+      #expect(names(conflicts.timerFired()) == ["change", "send on"])
+    }
     _ = compare(conflict())
+    #expect(lookedUp(5, .failure(denied)) == ["store 1: \(denied.code)"])
+  }
+
+  @Test("a denial of one write does not count for another one, nor one before documents were read")
+  mutating func unrelatedDenials() {
     let denied = StatusError(code: .permissionDenied, message: "not yours")
-    #expect(lookedUp(2, .failure(denied)) == ["store 1: \(denied.code)"])
+    _ = compare(conflict())
+    #expect(lookedUp(1, .failure(denied)) == ["pause"])
+    _ = compare(conflict(2))
+    #expect(lookedUp(2, .failure(denied)) == ["pause"])
+    _ = compare(conflict(2))
+    #expect(lookedUp(3, .success([found("rooms/a", 5, ["x": .integer(1)])])) == ["store 2: OK"])
+    _ = compare(conflict(2))
+    #expect(lookedUp(4, .failure(denied)) == ["pause"])
+  }
+
+  @Test(
+    "all documents of a batch are read again after a denial; only after another one those without a rule are left out")
+  mutating func partlyDenied() {
+    let denied = StatusError(code: .permissionDenied, message: "not yours")
+    let both = conflict(mayBeCommitted: true, with: "halls/b")
+    #expect(compare(both) == ["change", "look up 1: [\"halls/b\", \"rooms/a\"]"])
+    #expect(lookedUp(1, .failure(denied)) == ["pause"])
+    #expect(names(conflicts.timerFired()) == ["change", "send on"])
+    #expect(compare(both) == ["change", "look up 2: [\"halls/b\", \"rooms/a\"]"])
+    #expect(lookedUp(2, .failure(denied)) == ["change", "look up 3: [\"rooms/a\"]"])
+    #expect(lookedUp(3, .success([remote])) == ["change", "ask 4"])
   }
 
   @Test("a refusal that no document explains is repeated some times, and ends the write then")

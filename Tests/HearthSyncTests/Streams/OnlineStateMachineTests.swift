@@ -9,13 +9,50 @@ struct OnlineStateMachineTests {
     OnlineStateMachine(timeout: .seconds(10))
   }
 
-  @Test("opening the stream starts the timer, an answer ends it and means online")
+  @Test("opening the stream starts the timer, an answer means online, and the timer goes on until no result is missing")
   func answer() {
     var machine = machine()
     #expect(machine.streamStarted() == [.startTimer])
-    #expect(machine.messageReceived() == [.cancelTimer, .changed(.online)])
+    #expect(machine.messageReceived() == [.changed(.online)])
+    #expect(machine.messageReceived() == [])
+    #expect(machine.timerFired(isWaiting: true) == [.startTimer])
     #expect(machine.messageReceived() == [])
     #expect(machine.timerFired(isWaiting: false) == [])
+    #expect(machine.timerFired(isWaiting: true) == [] && machine.state == .online)
+  }
+
+  @Test("a stream on which nothing comes but its first message means offline")
+  func firstMessageOnly() {
+    var machine = machine()
+    _ = machine.streamStarted()
+    _ = machine.messageReceived()
+    #expect(machine.timerFired(isWaiting: true) == [.startTimer])
+    #expect(machine.timerFired(isWaiting: true) == [.changed(.offline)])
+    // The same after a failure.
+    #expect(machine.messageReceived() == [.startTimer, .changed(.online)])
+    #expect(machine.timerFired(isWaiting: true) == [.startTimer])
+    #expect(machine.timerFired(isWaiting: true) == [.changed(.offline)])
+  }
+
+  @Test("messages of a backend that is behind the cache do not count, if some target waits")
+  func behind() {
+    var machine = machine()
+    _ = machine.streamStarted()
+    _ = machine.messageReceived()
+    #expect(machine.timerFired(isWaiting: true, isBehind: true) == [.changed(.offline)])
+    _ = machine.messageReceived()
+    #expect(machine.timerFired(isWaiting: false, isBehind: true) == [] && machine.state == .online)
+  }
+
+  @Test("a snapshot that leaves a target without its result starts the timer, unless it runs")
+  func missingResults() {
+    var machine = machine()
+    #expect(machine.resultsMissing() == [])
+    _ = machine.messageReceived()
+    #expect(machine.resultsMissing() == [.startTimer])
+    #expect(machine.resultsMissing() == [])
+    #expect(machine.timerFired(isWaiting: true) == [.startTimer])
+    #expect(machine.timerFired(isWaiting: true) == [.changed(.offline)])
   }
 
   @Test("the first failure means offline, with one warning until the backend is reached")
@@ -35,7 +72,7 @@ struct OnlineStateMachineTests {
     // Further attempts change nothing and start no timer.
     #expect(machine.streamStarted() == [])
     #expect(machine.streamFailed(error(.unavailable)) == [])
-    #expect(machine.messageReceived() == [.changed(.online)])
+    #expect(machine.messageReceived() == [.startTimer, .changed(.online)])
   }
 
   @Test("ten seconds without an answer mean offline")
@@ -69,7 +106,7 @@ struct OnlineStateMachineTests {
     #expect(machine.requestSent() == [.startTimer])
     #expect(machine.state == .online)
     #expect(machine.timerFired(isWaiting: true) == [.changed(.offline)])
-    #expect(machine.messageReceived() == [.changed(.online)])
+    #expect(machine.messageReceived() == [.startTimer, .changed(.online)])
   }
 
   @Test("as long as messages come and a target waits the timer starts again; without such a target it ends")

@@ -7,14 +7,18 @@ import Testing
 
 @Suite("Aggregates with the default source", .timeLimit(.minutes(2)))
 struct DefaultAggregateTests {
-  /// Holds the answers to writes back, and counts the calls of the backend.
+  /// Holds the answers to writes back, perhaps also documents that are read, and counts the calls of the backend.
   private final class Held: AnswerInterceptor {
     /// The number of answers on a Write stream that still pass: the first one is that of the handshake.
     private let passing: Mutex<Int>
     private let calls = Mutex<[String]>([])
     private let isOpen = Mutex(false)
+    private let holdsDocuments: Bool
 
-    init(passing count: Int) { passing = Mutex(count) }
+    init(passing count: Int, holdsDocuments: Bool) {
+      passing = Mutex(count)
+      self.holdsDocuments = holdsDocuments
+    }
 
     func release() { isOpen.withLock { $0 = true } }
     func count(of method: String) -> Int { calls.withLock { $0.count { $0 == method } } }
@@ -22,6 +26,7 @@ struct DefaultAggregateTests {
     func callBegan(_ method: String) { calls.withLock { $0.append(method) } }
 
     func answer(_ answer: any Sendable, to method: String) async -> any Sendable {
+      if method == "BatchGetDocuments", holdsDocuments { try? await waitUntil { isOpen.withLock { $0 } } }
       guard method == "Write" else { return answer }
       let passes = passing.withLock { count in
         count -= 1
@@ -52,10 +57,10 @@ struct DefaultAggregateTests {
 
   /// A backend with documents, and a client whose writes stay pending.
   private func run(
-    passing count: Int, _ body: (_ db: Firestore, _ server: Held) async throws -> Void
+    passing count: Int, holdsDocuments: Bool = false, _ body: (_ db: Firestore, _ server: Held) async throws -> Void
   ) async throws {
     // The writes of the other client are answered: handshake and one batch.
-    let server = Held(passing: 2 + count)
+    let server = Held(passing: 2 + count, holdsDocuments: holdsDocuments)
     try await InterceptedServer.run(server) { host in
       let other = try TestFirestore(host: host).firestore
       let batch = other.batch()
@@ -206,6 +211,26 @@ struct DefaultAggregateTests {
     #expect(other.count == 0 && other.metadata.isFromCache)
     let error = await thrown { try await db.collection("rows").count.getAggregation(source: .server) }
     #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
+  }
+
+  @Test("the documents of pending writes are waited for no longer than the values")
+  func slowDocuments() async throws {
+    try await run(passing: 0, holdsDocuments: true) { db, server in
+      let rows = db.collection("rows")
+      rows.document("new").setData(["n": 100], completion: nil)
+      let (query, outcome) = (rows.count, Outcome<AggregateQuerySnapshot>())
+      let start = ContinuousClock.now
+      let aggregation = DefaultAggregation(
+        db.runtime(), rows.model, query.aggregations, timeout: .seconds(5)
+      ) { result in
+        outcome.resolve(result.map { AggregateQuerySnapshot(query: query, result: $0) }.mapError { $0 })
+      }
+      let reading = aggregation.run()
+      let snapshot = try await outcome.value()
+      withExtendedLifetime(reading) {}
+      #expect(snapshot.count == 1 && snapshot.metadata.isFromCache && snapshot.metadata.hasPendingWrites)
+      #expect(server.count(of: "BatchGetDocuments") == 1 && ContinuousClock.now - start < .seconds(30))
+    }
   }
 
   @Test("errors of the backend are reported")
