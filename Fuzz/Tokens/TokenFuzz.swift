@@ -109,10 +109,11 @@ final class TokenFuzz: Sendable {
     var metadata = CallMetadata()
     metadata.add(name: "authorization", value: header)
     do {
-      if let identity = try authenticator.known(metadata) { return identity.caller as? Caller }
+      if case .identity(let identity) = try authenticator.known(metadata) { return identity.caller as? Caller }
       let identity = try await authenticator.identify(metadata)
-      let isKnown = (try? authenticator.known(metadata)) != nil
-      precondition(isKnown, "a token that was verified is not known")
+      guard case .identity = try authenticator.known(metadata) else {
+        preconditionFailure("a token that was verified is not known")
+      }
       // An app's token is demanded of users, and there is none that would be accepted.
       metadata.add(name: "x-firebase-appcheck", value: header)
       let app = try? await appAuthenticator.identify(metadata)

@@ -37,17 +37,14 @@ extension FirestoreTransport {
 
   /// Makes the backend aggregate the result of a query.
   ///
-  /// - Parameters:
-  ///   - timeout: The time that the backend has for its answer; nil for that of all calls.
-  ///   - deadline: The time by which the call ends at the latest; nil for none.
+  /// - Parameter deadline: The time by which the answer must be there; nil for that of all calls.
   /// - Returns: the values by the aggregations' aliases, and the version of the database that they are of, if the backend names it.
   package func aggregate(
-    _ query: Query, _ aggregations: [Aggregation], timeout: Duration? = nil,
-    until deadline: ContinuousClock.Instant? = nil
+    _ query: Query, _ aggregations: [Aggregation], until deadline: ContinuousClock.Instant? = nil
   ) async throws(StatusError) -> (values: [String: Value], readTime: SnapshotVersion?) {
     let request = translator.encodeAggregation(query, aggregations)
     let translator = translator
-    let (values, readTime) = try await call(timeout: timeout, until: deadline) { client, metadata, options in
+    let (values, readTime) = try await call(until: deadline) { client, metadata, options in
       try await client.serverStreaming(
         request: ClientRequest(message: request, metadata: metadata),
         descriptor: Google_Firestore_V1_Firestore.Method.RunAggregationQuery.descriptor,

@@ -52,18 +52,13 @@ package final class TokenAuthenticator: CallAuthenticator {
     if let secret = administrators?.digest(ofSecret: token) {
       return usedSecrets.withLock { $0.contains(secret) } ? .identity(CallIdentity(Caller.owner)) : .unknown
     }
-    let user: KnownTokens.Entry
-    switch try knownToken(token, among: issuers) {
-    case .accepted(let entry): user = entry
-    case .toBeConfirmed: return .toBeConfirmed
-    case .unknown: return .unknown
-    }
+    let known = try knownToken(Self.digest(of: token, among: issuers), among: issuers)
+    guard case .accepted(let user) = known else { return known.caller }
     guard let appCheck, user.needsApp else { return .identity(identity(user)) }
-    switch try knownToken(Self.appToken(in: metadata), among: [appCheck]) {
-    case .accepted(let app): return .identity(identity(user, app))
-    case .toBeConfirmed: return .toBeConfirmed
-    case .unknown: return .unknown
-    }
+    let appToken = try Self.appToken(in: metadata)
+    let knownApp = try knownToken(Self.digest(of: appToken, among: [appCheck]), among: [appCheck])
+    guard case .accepted(let app) = knownApp else { return knownApp.caller }
+    return .identity(identity(user, app))
   }
 
   package func identify(_ metadata: CallMetadata) async throws(CallStatus) -> CallIdentity {
@@ -139,13 +134,14 @@ package final class TokenAuthenticator: CallAuthenticator {
     case toBeConfirmed
     /// To be verified.
     case unknown
+
+    /// The caller of a token that is not accepted yet.
+    var caller: KnownCaller { if case .toBeConfirmed = self { .toBeConfirmed } else { .unknown } }
   }
 
   /// - Throws: UNAUTHENTICATED for a token that has expired since it was verified.
-  private func knownToken(_ token: String, among issuers: [TokenIssuer]) throws(CallStatus) -> KnownToken {
-    guard let entry = known[Self.digest(of: token, among: issuers)], issuers.indices.contains(entry.issuer) else {
-      return .unknown
-    }
+  private func knownToken(_ digest: [UInt8], among issuers: [TokenIssuer]) throws(CallStatus) -> KnownToken {
+    guard let entry = known[digest], issuers.indices.contains(entry.issuer) else { return .unknown }
     switch issuers[entry.issuer].keys.standing(ofRelease: entry.release) {
     case .replaced: return .unknown
     case .toBeConfirmed: return .toBeConfirmed
@@ -161,10 +157,11 @@ package final class TokenAuthenticator: CallAuthenticator {
   private func verified(
     _ text: String, among issuers: [TokenIssuer], _ name: String
   ) async throws(CallStatus) -> KnownTokens.Entry {
-    if let entry = known[Self.digest(of: text, among: issuers)], issuers.indices.contains(entry.issuer) {
+    let digest = Self.digest(of: text, among: issuers)
+    if let entry = known[digest], issuers.indices.contains(entry.issuer) {
       await issuers[entry.issuer].keys.lookIfLocal()
     }
-    if case .accepted(let entry) = try knownToken(text, among: issuers) { return entry }
+    if case .accepted(let entry) = try knownToken(digest, among: issuers) { return entry }
     do throws(TokenError) {
       let token = try Token(text)
       let (index, release) = try await signer(of: token, among: issuers)
@@ -172,7 +169,7 @@ package final class TokenAuthenticator: CallAuthenticator {
       let entry = KnownTokens.Entry(
         caller: Self.caller(subject, token, issuers[index]), expiry: expiry, issuer: index, release: release,
         byteCount: 4 * text.utf8.count)
-      known.remember(entry, for: Self.digest(of: text, among: issuers))
+      known.remember(entry, for: digest)
       return entry
     } catch {
       switch error.kind {

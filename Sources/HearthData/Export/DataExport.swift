@@ -200,7 +200,7 @@ package struct DataExport: Sendable {
     for scope in plan.scopes {
       let query = scope.query(after: nil, from: nil, to: nil, in: backend.databaseID)
       let answer = try? await backend.transport.aggregate(
-        query, [Aggregation(alias: "count", operation: .count(upTo: nil))], timeout: .seconds(20))
+        query, [Aggregation(alias: "count", operation: .count(upTo: nil))], until: .now + .seconds(20))
       guard case .integer(let count)? = answer?.values["count"] else { return nil }
       total += Int(clamping: count)
     }

@@ -425,15 +425,14 @@ extension EmbeddedStorage {
     var changes: [CommittedChange] = []
     var epochs: Epochs?
     var effort = ReadCheck.effortPerGroup
-    let start = clock.elapsedMicroseconds
+    var time = clock.elapsedMicroseconds
+    let end = time + waiting.groupMicroseconds
     try database.setLogMark()
     try database.transaction("commit") {
       store.indexes.use(indexState)
       for index in open {
         let sender = attempts[index].request.sender
         if !answers.isEmpty, waiting.isSlow(sender) { break }
-        let begin = clock.elapsedMicroseconds
-        defer { waiting.note(clock.elapsedMicroseconds - begin, of: sender) }
         do {
           let (answer, change) = try apply(&attempts[index], &effort)
           answers.append(answer)
@@ -444,7 +443,10 @@ extension EmbeddedStorage {
         } catch {
           throw RequestFailure(error, index: index) ?? error
         }
-        if clock.elapsedMicroseconds - start > waiting.groupMicroseconds { break }
+        let now = clock.elapsedMicroseconds
+        waiting.note(now - time, of: sender)
+        time = now
+        if now > end { break }
       }
       epochs = try endTransaction(firstVersion: changes.first?.version, after: committedBefore)
     }

@@ -14,6 +14,8 @@ struct RequestEvaluation {
     _ request: CommitRequest, in databaseID: DatabaseID, at version: SnapshotVersion, maximumRewrittenBytes: Int,
     metrics: ServerMetrics?
   ) {
+    var request = request
+    request.commitGuard = request.commitGuard?.inOneAttempt()
     (self.request, self.databaseID, self.version) = (request, databaseID, version)
     self.maximumRewrittenBytes = maximumRewrittenBytes
     self.metrics = metrics

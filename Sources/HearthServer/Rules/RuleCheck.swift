@@ -19,6 +19,7 @@ struct RuleCheck: Sendable {
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
+
   /// Reads documents, found or missing.
   typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
 
@@ -165,6 +166,9 @@ struct RuleCheck: Sendable {
 // MARK: - Writes
 
 extension RuleCheck: CommitGuard {
+  /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others.
+  func inOneAttempt() -> RuleCheck { sharing(effort) }
+
   /// The documents that rules look up are read from the storage, or from the request for the state after it.
   func check(
     _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document

@@ -47,8 +47,7 @@ struct DocumentList {
     let last = try database.pageToken(token, kind: .documents, of: identity)
       .map { try DocumentKey(parent.appending(ResourcePath(canonical: $0.lastID))) }
     if let last { query.startAt = try await bound(after: last) }
-    // One more than the page, to know whether there is another.
-    query.limit = pageSize + 1
+    query.limit = pageSize
     var rows = try await rows(of: query)
     if showsMissing {
       let end = rows.isCut || rows.documents.count > pageSize ? rows.documents.last?.key : nil
@@ -63,6 +62,7 @@ struct DocumentList {
 
   /// The first documents of a query.
   private func rows(of query: Query) async throws -> Rows {
+    // One more than the page, to know whether there is another.
     var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database, extra: 1)
     var rows = Rows()
     while let page = try await pages.next() {

@@ -14,7 +14,7 @@ struct ResultPages: Sendable {
   private var version: SnapshotVersion?
   /// The number of further documents that the limit allows.
   private var remaining: Int?
-  /// The documents that a caller reads beyond those that it was asked for.
+  /// The number of documents that are read beyond the limit, and on which rules do not decide.
   private let extra: Int
   /// True if the result of one collection after the other is that of all of them, which is so in the order of keys.
   private var isConcatenated: Bool { isShallow && query.isOrderedByKeyOnly }
@@ -22,6 +22,8 @@ struct ResultPages: Sendable {
   /// - Parameter isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more than the
   ///   key, each of them has its own result, up to the limit.
   init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: Session, extra: Int = 0) {
+    var query = query
+    query.limit = query.limit.map { $0 + extra }
     self.query = query
     self.extra = extra
     self.isShallow = isShallow

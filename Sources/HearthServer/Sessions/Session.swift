@@ -118,7 +118,8 @@ extension Session {
 
   /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
   ///
-  /// - Parameter kept: The documents of the result that are not left out again, if these are fewer: on them the rules decide.
+  /// - Parameter kept: The number of documents that the caller gets, if the query reads more to see whether there are others. The rules
+  ///   decide on these.
   func page(
     of query: Query, keeping kept: Int? = nil, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
@@ -250,7 +251,7 @@ extension Session {
     _ request: CommitRequest, sharing effort: RuleEffort? = nil
   ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    let rules = try check(.write(request.mutations))?.sharing(effort ?? RuleEffort())
+    let rules = try check(.write(request.mutations))?.sharing(effort)
     request.commitGuard = rules
     let sender = caller.boundTo
     request.sender = sender
@@ -280,7 +281,7 @@ extension Session {
   ) async throws(StatusError) -> CommitOutcome {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
-    request.commitGuard = try check(.write(mutations))?.sharing(RuleEffort())
+    request.commitGuard = try check(.write(mutations))
     request.isInTransaction = true
     request.sender = caller.boundTo
     let ending = request
@@ -369,7 +370,7 @@ extension Session {
   ///
   /// - Parameters:
   ///   - version: The version of the documents that the caller is about to get.
-  ///   - effort: The effort of the step of a stream to which the decision belongs.
+  ///   - effort: The effort of the decision.
   /// - Returns: The documents and the rules on which the decision depends; nil if it stands whatever happens.
   /// - Throws: PERMISSION_DENIED for what the caller may not watch.
   func grant(

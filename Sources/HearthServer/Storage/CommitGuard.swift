@@ -2,6 +2,10 @@ internal import HearthModel
 
 /// Decides inside the transaction of a commit whether its caller may make it.
 protocol CommitGuard: Sendable {
+  /// The guard for one attempt to carry the request out, in which it may be asked several times. A request that has waited for locks is
+  /// attempted again.
+  func inOneAttempt() -> Self
+
   /// - Parameters:
   ///   - writes: The documents that the request writes or verifies, each once, in the order of their first write.
   ///   - time: The time of the commit.

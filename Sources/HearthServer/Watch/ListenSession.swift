@@ -180,8 +180,7 @@ struct ListenSession {
       throw .invalid(
         "the targets of a stream may name \(database.limits.targetsPerStream) documents together under security rules")
     }
-    let effort = decisions.effortOfTarget()
-    var grant = try await database.grant(target.source, at: version, sharing: effort)
+    var grant = try await database.grant(target.source, at: version, sharing: decisions.effortOfTarget())
     for _ in 0..<Self.authorizationAttempts {
       if let lookedUp = target.lookedUp { feed.leave(lookedUp, by: subscriber) }
       target.lookedUp = grant.flatMap { grant in
@@ -191,7 +190,8 @@ struct ListenSession {
       target.grant = grant
       guard target.lookedUp != nil else { return }
       // They may have changed before they were joined.
-      let present = try await database.grant(target.source, at: database.currentVersion(), sharing: effort)
+      let present = try await database.grant(
+        target.source, at: database.currentVersion(), sharing: decisions.effortOfTarget())
       guard present?.basis.documents == grant?.basis.documents else {
         grant = present
         continue

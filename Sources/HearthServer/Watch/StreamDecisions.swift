@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Each document is decided on once, however many targets it has left. Decisions of another version or release of the rules are forgotten.
 ///
-/// What the decisions of a step of the stream look up is decoded once. Each decision on a target has the effort of a request, because a target
+/// Documents that the decisions of a step of the stream look up are decoded once. Each decision on a target has the effort of a request, because a target
 /// that ends would not come again. Those on documents that have left targets have one together: beyond it only their names are sent, and clients
 /// ask for what they need.
 final class StreamDecisions: Sendable {

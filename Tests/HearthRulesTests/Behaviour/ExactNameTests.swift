@@ -1,5 +1,6 @@
 import HearthRules
 import RulesSupport
+import TestSupport
 import Testing
 
 /// Two forms of one character: U+00E9, and `e` with U+0301.
@@ -59,4 +60,23 @@ struct ExactNameTests {
       .get, path: RuleSources.root + ["c", "x"], auth: .null, time: RuleSources.time, document: nil)
     #expect(rules.evaluate(request) { _ in .found(RuleMap([:])) }.documents.count == 2)
   }
+
+  @Test("the last one of several fields with one name counts, in small maps and in large ones", arguments: 0..<40)
+  func repeatedNames(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let names = (0..<20).map { "n\($0)" } + ["caf\u{e9}", "cafe\u{301}", "", "a\u{0}"]
+    let pairs = (0..<Int.random(in: 0...36, using: &random)).map { number in
+      (key: names[Int.random(in: names.indices, using: &random)], value: RuleValue.int(Int64(number)))
+    }
+    let map = RuleMap(pairs: pairs)
+    for name in names {
+      let last = pairs.last { Array($0.key.utf8) == Array(name.utf8) }
+      #expect(map[name]?.wholeNumber == last?.value.wholeNumber, "\(name)")
+    }
+    #expect(map.sortedKeys.count == Set(pairs.map { Array($0.key.utf8) }).count)
+  }
+}
+
+extension RuleValue {
+  fileprivate var wholeNumber: Int64? { if case .int(let number) = self { number } else { nil } }
 }

@@ -19,7 +19,6 @@ struct RuleEffortTests {
 
   // MARK: - Of listeners
 
-  /// The room has a list of 850 KB.
   private static let rules = """
     function room() { return get(/databases/$(database)/documents/rooms/r).data; }
     function isThere() { return room().members.hasAny([request.auth.uid]); }
@@ -28,11 +27,6 @@ struct RuleEffortTests {
     match /light/{id} { allow list: if request.time.toMillis() > 0 && !(request.auth.uid in room().members); }
     match /notes/{id} { allow list: if resource.data.n == 1; allow get: if isDear(); }
     """
-
-  private func setRoom() async throws {
-    let members = (0..<25_000).map { Value.string("member with the number \($0)") }
-    try await fixture.storage.set("rooms/r", ["members": .array(members)])
-  }
 
   private func listener() throws -> Listener {
     Listener(fixture.storage, of: .named("alice"), accessGuard: try fixture.access(Self.rules))
@@ -44,7 +38,7 @@ struct RuleEffortTests {
 
   @Test("targets of a stream that are decided on again end by their own effort alone, not by that of all")
   func targets() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     var listener = try listener()
     for id in 1...60 {
       #expect(try await !listener.add(query("dear", id), id: TargetID(id)).contains { $0.hasPrefix("remove") })
@@ -71,7 +65,7 @@ struct RuleEffortTests {
 
   @Test("a document that many targets look up is decoded once for a step")
   func decoding() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     var listener = try listener()
     for id in 1...200 { _ = try await listener.add(query("light", id), id: TargetID(id)) }
     #expect(try await !listener.refresh().contains { $0.hasPrefix("remove") })
@@ -79,34 +73,12 @@ struct RuleEffortTests {
     #expect(try await listener.catchUp().count { $0.hasPrefix("remove") } == 200)
   }
 
-  /// The documents that a stream has sent with their contents, and those that it has only named.
-  private final class Sent: Sendable {
-    private let keys = Mutex<(found: Set<DocumentKey>, named: Set<DocumentKey>)>(([], []))
-
-    var counts: (found: Int, named: Int) { keys.withLock { ($0.found.count, $0.named.count) } }
-
-    func take(_ messages: [ListenMessage]) throws {
-      for response in try messages.flatMap({ try $0.decoded }) {
-        guard case .documentChange(let change) = response else { continue }
-        keys.withLock { keys in
-          if change.document?.isFound == true {
-            _ = keys.found.insert(change.key)
-          } else {
-            _ = keys.named.insert(change.key)
-          }
-        }
-      }
-    }
-
-    func forget() { keys.withLock { $0 = ([], []) } }
-  }
-
   @Test("of documents that leave a result together, those beyond the effort are named and not sent")
   func leaving() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     let keys = (0..<60).map { key("notes/\($0)") }
     for key in keys { try await fixture.storage.commit(.set(key, ["n": 1.value])) }
-    let sent = Sent()
+    let sent = SentDocuments()
     var session = ListenSession(
       database: fixture.session(.named("alice"), try fixture.access(Self.rules)),
       subscriber: fixture.storage.storage.feed.subscribe {}
@@ -115,7 +87,7 @@ struct RuleEffortTests {
       targetID: 2, target: query("notes", 1).target, purpose: .listen, resumeToken: [], readTime: nil,
       expectedCount: nil)
     try await session.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
-    #expect(sent.counts == (60, 0))
+    #expect(sent.found.count == 60 && sent.names.isEmpty)
     for (count, number) in [(60, 2), (10, 3)] {
       if number == 3 {
         for key in keys { try await fixture.storage.commit(.set(key, ["n": 1.value])) }
@@ -125,48 +97,59 @@ struct RuleEffortTests {
       let writes = keys.prefix(count).map { Mutation.set($0, ["n": number.value]) }
       _ = try await fixture.storage.storage.commit(CommitRequest(mutations: writes))
       try await session.catchUp()
-      let (found, named) = sent.counts
+      let (found, named) = (sent.found.count, sent.names.count)
       #expect(found + named == count)
       // The next step has its own effort.
       #expect(count == 60 ? (1...50).contains(named) : named == 0, "\(found) found, \(named) named")
     }
   }
 
-  // MARK: - On event loops
+  // MARK: - Of commits
 
-  /// Notes on which threads it is asked.
-  private final class RecordingGuard: AccessGuard {
-    private let rules: AccessRules
-    private let kinds = Mutex<(ofWrites: Set<Bool>, ofReads: Set<Bool>)>(([], []))
-
-    init(_ rules: AccessRules) { self.rules = rules }
-
-    /// True for decisions on an event loop, false for others.
-    var places: (ofWrites: Set<Bool>, ofReads: Set<Bool>) { kinds.withLock { $0 } }
-    var release: Int { rules.release }
-
-    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
-      let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
-      kinds.withLock { kinds in
-        switch access {
-        case .write: _ = kinds.ofWrites.insert(isOnLoop)
-        default: _ = kinds.ofReads.insert(isOnLoop)
-        }
+  @Test("each attempt to carry a commit out has an effort of its own, and all that is asked in it shares one")
+  func attempts() async throws {
+    try await fixture.setLargeRoom()
+    let room = try await fixture.storage.storage.documents(for: [key("rooms/r")], at: nil).documents[0]
+    let rules = try fixture.access(
+      """
+      function isThere() {
+        return get(/databases/$(database)/documents/rooms/r).data.members.hasAny([request.auth.uid]);
       }
-      return try rules.check(access, by: caller, in: database)
+      match /notes/{id} { allow write: if !isThere() && !isThere(); }
+      """)
+    var request = CommitRequest(mutations: [.set(key("notes/a"), [:])])
+    let access = Access.write(request.mutations)
+    let commitGuard = try #require(try rules.check(access, by: .named("alice"), in: ServerFixture.database))
+    func attempt(_ count: Int) throws {
+      for _ in 0..<count {
+        let evaluation = try RequestEvaluation(
+          request, in: ServerFixture.database, at: SnapshotVersion(microseconds: 1), maximumRewrittenBytes: 1 << 20,
+          metrics: nil
+        ).evaluate { $0 == room.key ? room : .missing($0, version: .none) }
+        #expect(evaluation.transitions.count == 1)
+      }
     }
-
-    func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError) {
-      try rules.checkOpening(database, by: caller)
-    }
-
-    func checkListing(by caller: Caller) throws(StatusError) { try rules.checkListing(by: caller) }
-    func tellsCallersApart(in database: DatabaseID) -> Bool { rules.tellsCallersApart(in: database) }
+    request.commitGuard = commitGuard
+    try attempt(60)
+    request.commitGuard = commitGuard.inOneAttempt()
+    #expect(throws: StatusError.insufficientPermissions) { try attempt(60) }
   }
+
+  // MARK: - On event loops
 
   @Test("what a brief commit tells of former contents is not decided on its event loop")
   func results() async throws {
-    let guarding = RecordingGuard(try fixture.access("match /notes/{id} { allow read, write: if true; }"))
+    // True for decisions on an event loop.
+    let places = Mutex<(ofWrites: Set<Bool>, ofReads: Set<Bool>)>(([], []))
+    let guarding = ObservedRules(try fixture.access("match /notes/{id} { allow read, write: if true; }")) { access in
+      let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
+      places.withLock { places in
+        switch access {
+        case .write: _ = places.ofWrites.insert(isOnLoop)
+        default: _ = places.ofReads.insert(isOnLoop)
+        }
+      }
+    }
     let session = Session(
       fixture.storage.database, of: .named("alice"), accessGuard: guarding, seal: fixture.seal)
     let mask = FieldMask([field("n")])
@@ -180,8 +163,8 @@ struct RuleEffortTests {
     try await withTaskExecutorPreference(EventLoopTaskExecutor(group.next())) {
       for request in requests { _ = try await session.commit(request) }
     }
-    #expect(guarding.places.ofWrites == [true])
-    #expect(guarding.places.ofReads == [false])
+    #expect(places.withLock { $0.ofWrites } == [true])
+    #expect(places.withLock { $0.ofReads } == [false])
     try await group.shutdownGracefully()
   }
 }

@@ -120,31 +120,6 @@ struct RuleListenerTests {
     #expect(try await listener.refresh().contains("remove 2 (\(Self.denial))"))
   }
 
-  /// Everything that a stream has sent about documents.
-  private final class Sent: Sendable {
-    private let documents = Mutex<[(key: DocumentKey, fields: MapValue)]>([])
-    private let gone = Mutex<Set<DocumentKey>>([])
-
-    /// The documents that were named only.
-    var names: Set<DocumentKey> { gone.withLock { $0 } }
-
-    func take(_ messages: [ListenMessage]) throws {
-      for response in try messages.flatMap({ try $0.decoded }) {
-        guard case .documentChange(let change) = response else { continue }
-        guard let document = change.document, document.isFound else {
-          gone.withLock { _ = $0.insert(change.key) }
-          continue
-        }
-        let fields = try document.fields.decoded()
-        documents.withLock { $0.append((document.key, fields)) }
-      }
-    }
-
-    var texts: [String] {
-      documents.withLock { $0.compactMap { if case .string(let text)? = $0.fields["text"] { text } else { nil } } }
-    }
-  }
-
   private static let visible = """
     match /posts/{id} { allow read: if resource.data.isPublic == true || resource.data.owner == request.auth.uid; }
     """
@@ -162,7 +137,7 @@ struct RuleListenerTests {
     try await fixture.set("posts/a", ["isPublic": .boolean(true), "text": .string("open")])
     let access = AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock)
     let database = fixture.session(.named("mallory"), access)
-    let sent = Sent()
+    let sent = SentDocuments()
     let feed = fixture.storage.storage.feed
     func stream() -> ListenSession {
       ListenSession(database: database, subscriber: feed.subscribe {}) { try sent.take($0) }
@@ -191,36 +166,14 @@ struct RuleListenerTests {
     #expect(sent.names.contains(key("posts/a")), "\(sent.names)")
   }
 
-  /// Counts the decisions on documents.
-  private final class CountingGuard: AccessGuard {
-    private let rules: AccessRules
-    private let gets = Mutex(0)
-
-    init(_ rules: AccessRules) { self.rules = rules }
-
-    var count: Int { gets.withLock { $0 } }
-    var release: Int { rules.release }
-
-    func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
-      if case .get = access { gets.withLock { $0 += 1 } }
-      return try rules.check(access, by: caller, in: database)
-    }
-
-    func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError) {
-      try rules.checkOpening(database, by: caller)
-    }
-
-    func checkListing(by caller: Caller) throws(StatusError) { try rules.checkListing(by: caller) }
-
-    func tellsCallersApart(in database: DatabaseID) -> Bool { rules.tellsCallersApart(in: database) }
-  }
-
   @Test(
     "a document that leaves many targets of a stream is decided on once, at once and while nobody listens",
     arguments: [false, true])
   func decisions(isResumed: Bool) async throws {
-    let access = CountingGuard(
-      AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock))
+    let count = Mutex(0)
+    let access = ObservedRules(try fixture.access(Self.visible)) { access in
+      if case .get = access { count.withLock { $0 += 1 } }
+    }
     func stream() -> Listener { Listener(fixture.storage, of: .named("mallory"), accessGuard: access) }
     func add(_ listener: inout Listener, _ token: [UInt8] = []) async throws -> [String] {
       var events: [String] = []
@@ -235,14 +188,14 @@ struct RuleListenerTests {
     let feed = fixture.storage.storage.feed
     let token = fixture.storage.storage.epochs.token(at: feed.latestVersion).bytes
     try await fixture.set("posts/a", ["isPublic": .boolean(false)])
-    let before = access.count
+    let before = count.withLock { $0 }
     if isResumed {
       listener = stream()
       _ = try await add(&listener, token)
     } else {
       _ = try await listener.catchUp()
     }
-    #expect(access.count == before + 1)
+    #expect(count.withLock { $0 } == before + 1)
   }
 
   @Test("of a document that leaves a result the contents are sent if the caller may get them")
@@ -250,7 +203,7 @@ struct RuleListenerTests {
     try await fixture.set("posts/a", ["isPublic": .boolean(true), "owner": .string("alice"), "text": .string("open")])
     let access = AccessRules(try RulesFixture.rules(Self.visible), clock: fixture.storage.clock.clock)
     let database = fixture.session(.named("alice"), access)
-    let sent = Sent()
+    let sent = SentDocuments()
     var session = ListenSession(database: database, subscriber: fixture.storage.storage.feed.subscribe {}) {
       try sent.take($0)
     }

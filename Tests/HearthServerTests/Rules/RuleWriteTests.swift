@@ -103,14 +103,9 @@ struct RuleWriteTests {
     match /members/{id} { allow read, write: if !(id in room().members || id in room().members); }
     """
 
-  private func setRoom() async throws {
-    let members = (0..<25_000).map { Value.string("member with the number \($0)") }
-    try await fixture.set("rooms/r", ["members": .array(members)])
-  }
-
   @Test("the rules of all writes of a commit have one bound of effort, and so have all documents of a read")
   func effort() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     let session = try fixture.session(.named("alice"), Self.bySize)
     func writes(_ count: Int) -> [Mutation] { (0..<count).map { .set(key("notes/\($0)"), [:]) } }
     _ = try await session.commit(CommitRequest(mutations: writes(20)))
@@ -137,7 +132,7 @@ struct RuleWriteTests {
 
   @Test("looking for a member of the same long list takes its effort twice, whatever the number of documents")
   func membership() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     let session = try fixture.session(.named("alice"), Self.bySize)
     let keys = (0..<500).map { key("members/\($0)") }
     _ = try await session.commit(CommitRequest(mutations: keys.map { .set($0, [:]) }))
@@ -151,7 +146,7 @@ struct RuleWriteTests {
 
   @Test("the rules of all alternatives of a query have one bound of effort")
   func effortOfQueries() async throws {
-    try await setRoom()
+    try await fixture.setLargeRoom()
     let session = try fixture.session(.named("alice"), Self.bySize)
     func list(_ count: Int) async throws {
       let values = (0..<count).map { Value.integer(Int64($0)) }

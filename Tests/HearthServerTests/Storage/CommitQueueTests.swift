@@ -123,6 +123,8 @@ struct CommitQueueTests {
       (self.clock, self.milliseconds, self.step) = (clock, milliseconds, step)
     }
 
+    func inOneAttempt() -> SlowGuard { self }
+
     func check(
       _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
     ) throws {

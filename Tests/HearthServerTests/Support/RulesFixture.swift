@@ -1,5 +1,7 @@
 import HearthModel
 import HearthRules
+import HearthWire
+import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -53,6 +55,12 @@ struct RulesFixture {
     try await storage.set(path, fields)
   }
 
+  /// A room whose list of members has 850 KB.
+  func setLargeRoom() async throws {
+    let members = (0..<25_000).map { Value.string("member with the number \($0)") }
+    try await set("rooms/r", ["members": .array(members)])
+  }
+
   func read(_ session: Session, _ path: String) async throws -> Bool {
     try await session.documents(for: [key(path)], at: nil).documents[0].isFound
   }
@@ -84,4 +92,57 @@ struct RulesFixture {
     }
     #expect(try storage.storage.currentVersion() == before, sourceLocation: sourceLocation)
   }
+}
+
+/// Rules that tell which accesses they are asked about.
+final class ObservedRules: AccessGuard {
+  private let rules: AccessRules
+  private let observe: @Sendable (Access) -> Void
+
+  init(_ rules: AccessRules, observe: @escaping @Sendable (Access) -> Void) {
+    (self.rules, self.observe) = (rules, observe)
+  }
+
+  var release: Int { rules.release }
+
+  func check(_ access: Access, by caller: Caller, in database: DatabaseID) throws(StatusError) -> RuleCheck? {
+    observe(access)
+    return try rules.check(access, by: caller, in: database)
+  }
+
+  func checkOpening(_ database: DatabaseID, by caller: Caller) throws(StatusError) {
+    try rules.checkOpening(database, by: caller)
+  }
+
+  func checkListing(by caller: Caller) throws(StatusError) { try rules.checkListing(by: caller) }
+  func tellsCallersApart(in database: DatabaseID) -> Bool { rules.tellsCallersApart(in: database) }
+}
+
+/// Everything that a stream has sent about documents.
+final class SentDocuments: Sendable {
+  private let all = Mutex<(found: [(key: DocumentKey, fields: MapValue)], named: Set<DocumentKey>)>(([], []))
+
+  /// The documents that were named only.
+  var names: Set<DocumentKey> { all.withLock { $0.named } }
+  /// The documents that were sent with their contents.
+  var found: Set<DocumentKey> { all.withLock { Set($0.found.map(\.key)) } }
+
+  /// The field `text` of documents, in the order in which they were sent.
+  var texts: [String] {
+    all.withLock { $0.found.compactMap { if case .string(let text)? = $0.fields["text"] { text } else { nil } } }
+  }
+
+  func take(_ messages: [ListenMessage]) throws {
+    for response in try messages.flatMap({ try $0.decoded }) {
+      guard case .documentChange(let change) = response else { continue }
+      guard let document = change.document, document.isFound else {
+        all.withLock { _ = $0.named.insert(change.key) }
+        continue
+      }
+      let fields = try document.fields.decoded()
+      all.withLock { $0.found.append((document.key, fields)) }
+    }
+  }
+
+  func forget() { all.withLock { $0 = ([], []) } }
 }
