@@ -126,9 +126,11 @@ final class CacheTargets {
     }
     // Before the documents change: an overlay is kept or recalculated by the document that it was calculated on.
     let owned = try localDocuments.owned(among: updatedKeys)
-    let changed = try localDocuments.setNewer(event.documentUpdates, keys: updatedKeys) { document in
-      document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
-    }
+    let changed = try localDocuments.setNewer(
+      event.documentUpdates, keys: updatedKeys, isVoid: event.contradicts,
+      prepare: { document in
+        document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
+      })
     // After the targets: a mark of use looks up which targets hold the document.
     if references.isEager {
       try references.touch(event.documentUpdates.keys)

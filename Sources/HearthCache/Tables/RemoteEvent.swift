@@ -10,6 +10,9 @@ package struct TargetChange: Equatable, Sendable {
   package var isCurrent: Bool
   /// True if the backend has begun to send everything again on this stream. Until the target is current, what it holds is a part.
   package var isReset = false
+  /// True if the backend has sent all documents that the target has, or a first part of them, and not what has changed since an earlier
+  /// state. Each is as it was at the version of the snapshot.
+  package var isWhole = false
   /// True if another client has found that client and backend disagree for good which documents the target has.
   package var isDisputed = false
   package var added: Set<DocumentKey>
@@ -66,6 +69,18 @@ package struct RemoteEvent: Equatable, Sendable {
   package func isComplete(_ target: TargetID) -> Bool {
     guard targetMismatches[target] == nil else { return false }
     return targetChanges[target]?.isCurrent ?? unchangedTargets.contains(target)
+  }
+
+  /// True if a document that the cache knows is from a history that the backend has lost: it states an earlier version of the document, in a
+  /// whole result, at a time when the known version was there already. A backend has such results when it was restored from a copy.
+  ///
+  /// An earlier version in other answers proves nothing: it may be on its way since before the later one.
+  func contradicts(_ known: Document) -> Bool {
+    guard let update = documentUpdates[known.key], update.version < known.version, known.version <= snapshotVersion
+    else { return false }
+    return targetChanges.values.contains {
+      $0.isWhole && ($0.added.contains(known.key) || $0.modified.contains(known.key))
+    }
   }
 
   /// Checks what holds for each event, whatever the backend has sent.

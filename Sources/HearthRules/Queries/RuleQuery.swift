@@ -19,12 +19,11 @@ package struct RuleQuery: Sendable {
   package var filter: RuleFilter?
   package var orders: [Order]
   package var limit: Int64?
-  /// Nil if it is not known: rules that ask for it fail.
-  package var offset: Int64?
+  package var offset: Int64
 
   package init(
     parent: [String], collection: String, hasAllDescendants: Bool = false, filter: RuleFilter? = nil,
-    orders: [Order] = [], limit: Int64? = nil, offset: Int64? = 0
+    orders: [Order] = [], limit: Int64? = nil, offset: Int64 = 0
   ) {
     self.parent = parent
     self.collection = collection
@@ -39,9 +38,7 @@ package struct RuleQuery: Sendable {
   var value: RuleValue {
     var directions: [String: RuleValue] = [:]
     for order in orders { directions[order.field] = .string(order.isDescending ? "DESC" : "ASC") }
-    var fields: [String: RuleValue] = ["limit": limit.map { .int($0) } ?? .null, "orderBy": .map(directions)]
-    fields["offset"] = offset.map { .int($0) }
-    return .map(fields)
+    return .map(["limit": limit.map { .int($0) } ?? .null, "offset": .int(offset), "orderBy": .map(directions)])
   }
 
   var target: Program.Permission.Target {

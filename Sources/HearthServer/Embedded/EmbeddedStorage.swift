@@ -38,8 +38,8 @@ actor EmbeddedStorage: ExclusiveStorage {
 
   /// The newest commit, the creation of the database, or a version that was reserved since. Later commits have later versions.
   private(set) var lastVersion: SnapshotVersion
-  /// The newest commit, or the creation of the database. Unlike ``lastVersion`` it is never a reserved version, which is kept in no file and
-  /// says nothing of what clients have seen.
+  /// The newest commit, the beginning of an epoch, or the creation of the database. Unlike ``lastVersion`` it is never a reserved version,
+  /// which is kept in no file and says nothing of what clients have seen.
   private(set) var committedVersion: SnapshotVersion
   /// True until this start has committed something: that begins an epoch, see ``Epochs``.
   var beginsEpoch: Bool
@@ -194,7 +194,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: state.epochs,
+        epochs: state.epochs, awaitsListener: !state.isNew,
         file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,

@@ -17,9 +17,6 @@ protocol ExclusiveStorage: ServerStorage {
 }
 
 extension ExclusiveStorage {
-  /// The feed has each commit before it is acknowledged.
-  func catchUpFeed() {}
-
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
     try await commit(request, ending: nil)
   }

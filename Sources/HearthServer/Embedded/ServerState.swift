@@ -27,11 +27,14 @@ struct ServerState {
       let select = try database.prepare(
         "SELECT \(newestVersion), log_start, index_state, log_bytes, counted_version FROM server_state WHERE id = 1")
       if try select.step() {
+        let epochs = try Epochs(from: database)
+        let latest = SnapshotVersion(microseconds: try select.int64(at: 0))
         return ServerState(
-          lastVersion: SnapshotVersion(microseconds: try select.int64(at: 0)),
+          // Listeners may have been given the version at which an epoch began, and no commit.
+          lastVersion: max(latest, epochs.all.last?.first ?? latest),
           logStart: SnapshotVersion(microseconds: try select.int64(at: 1)), logBytes: try select.int64(at: 3),
           countedVersion: SnapshotVersion(microseconds: try select.int64(at: 4)), indexState: try select.int64(at: 2),
-          epochs: try Epochs(from: database))
+          epochs: epochs)
       }
       let version = SnapshotVersion(microseconds: max(now.microseconds, 1))
       let state = ServerState(

@@ -4,14 +4,14 @@ internal import HearthModel
 enum Access: Sendable {
   /// To read documents by name.
   case get(ArraySlice<DocumentKey>)
-  /// To read the result of a query.
-  case list(Query)
+  /// To read the result of a query, without some first documents.
+  case list(Query, skipping: Int = 0)
   /// To choose a time in the past to read at.
   case readPast
   /// To learn how a query runs, and what it costs.
   case explain(Query)
-  /// To add up the result of a query.
-  case aggregate(Query)
+  /// To add up the result of a query, without some first documents.
+  case aggregate(Query, skipping: Int = 0)
   /// To learn the ids of the collections below a document, or those of the documents below a collection that have something below them.
   case listChildren(of: ResourcePath)
   /// To learn keys that divide the result of a query.
@@ -24,10 +24,12 @@ enum Access: Sendable {
   case watch(WatchSource)
 
   /// The documents and the query that a transaction locks, or records, when it reads so. The calls for all else have no transaction.
+  ///
+  /// Documents that a query skips belong to it: if one goes, another one follows behind those that were read.
   var contents: (keys: [DocumentKey], query: Query?) {
     switch self {
     case .get(let keys): (Array(keys), nil)
-    case .list(let query), .aggregate(let query): ([], query)
+    case .list(let query, let offset), .aggregate(let query, let offset): ([], query.widened(by: offset))
     case .readPast, .explain, .listChildren, .partition, .write, .beginTransaction, .clear, .watch: ([], nil)
     }
   }

@@ -90,13 +90,16 @@ struct RuleCheck: Sendable {
 
   /// Decides whether the caller may read the result of a query, whatever is in it.
   ///
-  /// - Parameter read: As for ``get(_:_:)``.
+  /// - Parameters:
+  ///   - query: The query with the limit that its caller wants.
+  ///   - offset: The number of first documents that its caller does not want.
+  ///   - read: As for ``get(_:_:)``.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   @discardableResult
-  func list(_ query: Query, _ read: Reading) async throws(StatusError) -> RuleBasis {
+  func list(_ query: Query, skipping offset: Int = 0, _ read: Reading) async throws(StatusError) -> RuleBasis {
     // A query that names a document is a get with conditions.
     if let key = query.documentAtPath { return try await get(read([key]), read) }
-    guard let ruleQuery = RuleQuery(query, in: database) else { throw .insufficientPermissions }
+    guard let ruleQuery = RuleQuery(query, skipping: offset, in: database) else { throw .insufficientPermissions }
     var known = KnownDocuments(database, effort)
     try await decide(.list, &known, read, on: nil) {
       rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)

@@ -2,9 +2,9 @@ package import HearthModel
 package import HearthRules
 
 extension RuleQuery {
-  /// A query as rules see it; nil for one of all collections, and for one that compares with vectors of another form than SDKs write, about which
+  /// A query as rules see it, with the offset that its caller wants; nil for one of all collections, and for one that compares with vectors of another form than SDKs write, about which
   /// rules can say nothing.
-  package init?(_ query: Query, in database: DatabaseID) {
+  package init?(_ query: Query, skipping offset: Int = 0, in database: DatabaseID) {
     var parent = database.ruleNames + query.path.segments
     var collection = query.collectionGroup
     if collection == nil { collection = parent.popLast() }
@@ -18,8 +18,7 @@ extension RuleQuery {
       orders: query.explicitOrders.map {
         Order(field: $0.path.canonicalString, isDescending: $0.direction == .descending)
       },
-      // With an offset the query that runs has a larger limit, which is the one to be decided.
-      limit: query.limit.map { Int64($0) }, offset: nil)
+      limit: query.limit.map { Int64($0) }, offset: Int64(offset))
   }
 }
 

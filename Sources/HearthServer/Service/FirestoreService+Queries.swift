@@ -17,7 +17,7 @@ extension FirestoreService {
     let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, for: .list(decoded.query), in: database)
+    let plan = try await ReadPlan.prepare(selector, for: .list(decoded.query, skipping: decoded.offset), in: database)
     if message.hasExplainOptions, !message.explainOptions.analyze {
       do {
         var response = Google_Firestore_V1_RunQueryResponse()
@@ -58,7 +58,7 @@ extension FirestoreService {
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, for: .aggregate(decoded.query), in: database)
+    let plan = try await ReadPlan.prepare(selector, for: .aggregate(decoded.query, skipping: decoded.offset), in: database)
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {
@@ -102,7 +102,7 @@ extension FirestoreService {
       }
     }
     var pages = ResultPages(
-      of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
+      of: decoded.query, skipping: decoded.offset, isShallow: decoded.isShallow, plan: plan, in: database)
     var answer = AggregateAnswer(totals: AggregationTotals(aggregations), readVersion: .none, execution: nil)
     var nearest = decoded.search.map { VectorSearch.Nearest($0) }
     var merged = MergedResults(of: decoded.query, skipping: decoded.offset)

@@ -14,22 +14,27 @@ struct ResultPages: Sendable {
   private var version: SnapshotVersion?
   /// The number of further documents that the limit allows.
   private var remaining: Int?
-  /// The number of documents that are read beyond the limit, and on which rules do not decide.
+  /// The number of documents that are read beyond the limit that rules decide on.
   private let extra: Int
+  private let offset: Int
   /// True if the result of one collection after the other is that of all of them, which is so in the order of keys.
   private var isConcatenated: Bool { isShallow && query.isOrderedByKeyOnly }
 
-  /// - Parameter isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more than the
-  ///   key, each of them has its own result, up to the limit.
-  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: Session, extra: Int = 0) {
-    var query = query
-    query.limit = query.limit.map { $0 + extra }
-    self.query = query
-    self.extra = extra
+  /// - Parameters:
+  ///   - isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more
+  ///     than the key, each of them has its own result, up to the limit.
+  ///   - offset: The number of first documents that the caller skips. The pages have them.
+  ///   - extra: The number of documents that are read to see whether there are others.
+  init(
+    of query: Query, skipping offset: Int = 0, isShallow: Bool, plan: ReadPlan, in database: Session, extra: Int = 0
+  ) {
+    self.query = query.widened(by: offset + extra)
+    self.offset = offset
+    self.extra = offset + extra
     self.isShallow = isShallow
     self.plan = plan
     self.database = database
-    remaining = query.limit
+    remaining = self.query.limit
   }
 
   struct Page: Sendable {
@@ -52,10 +57,10 @@ struct ResultPages: Sendable {
     var rest = try await nextSources()
     guard var source = rest.first else { return nil }
     if isShallow, source.limit != 0 { source.limit = isConcatenated ? remaining : query.limit }
-    let (wanted, start, database) = (source, cursor, database)
+    let (wanted, start, database, offset) = (source, cursor, database, offset)
     let kept = extra > 0 ? source.limit.map { max(0, $0 - extra) } : nil
     let page = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await database.page(of: wanted, keeping: kept, after: start, at: version)
+      try await database.page(of: wanted, keeping: kept, skipping: offset, after: start, at: version)
     }
     version = page.answer.readVersion
     remaining = remaining.map { max(0, $0 - page.answer.documents.count) }

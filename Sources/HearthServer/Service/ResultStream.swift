@@ -34,7 +34,7 @@ struct ResultStream {
 
   private func sendAll(_ output: inout Output) async throws {
     let start = ResultPages(
-      of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
+      of: decoded.query, skipping: decoded.offset, isShallow: decoded.isShallow, plan: plan, in: database)
     if let search = decoded.search { return try await sendNearest(search, start, &output) }
     var pace = ResultPace(load: output.writer.load, clock: ContinuousClock())
     var (pages, page) = try await start.advanced()

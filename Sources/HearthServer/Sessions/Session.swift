@@ -118,16 +118,19 @@ extension Session {
 
   /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
   ///
-  /// - Parameter kept: The number of documents that the caller gets, if the query reads more to see whether there are others. The rules
-  ///   decide on these.
+  /// - Parameters:
+  ///   - kept: The number of documents that the caller gets, if the query reads more: some first ones that are skipped, or one to see whether
+  ///     there are others. The rules decide on these.
+  ///   - offset: The number of first documents that are skipped.
   func page(
-    of query: Query, keeping kept: Int? = nil, after cursor: QueryCursor?, at version: SnapshotVersion?
+    of query: Query, keeping kept: Int? = nil, skipping offset: Int = 0, after cursor: QueryCursor?,
+    at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
     guard cursor == nil, let rules = try check(.list(query)) else {
       return try await storage.page(of: query, after: cursor, at: version)
     }
     let wanted = kept.map { query.with(limit: $0) } ?? query
-    return try await decided(by: rules, on: wanted, at: version) { version throws(StatusError) in
+    return try await decided(by: rules, on: wanted, skipping: offset, at: version) { version throws(StatusError) in
       try await storage.page(of: query, after: nil, at: version)
     }
   }
@@ -136,16 +139,16 @@ extension Session {
   ///
   /// - Parameter version: Nil for the present.
   private func decided<Answer: Sendable>(
-    by rules: RuleCheck, on query: Query, at version: SnapshotVersion?,
+    by rules: RuleCheck, on query: Query, skipping offset: Int, at version: SnapshotVersion?,
     _ read: (SnapshotVersion) async throws(StatusError) -> Answer
   ) async throws(StatusError) -> Answer {
     if let version {
-      try await rules.list(query, reading(at: version))
+      try await rules.list(query, skipping: offset, reading(at: version))
       return try await read(version)
     }
     let present = try await storage.currentVersion()
     do {
-      try await rules.list(query, reading(at: present))
+      try await rules.list(query, skipping: offset, reading(at: present))
       return try await read(present)
     } catch {
       // The history was cut in between; nobody has chosen this version.
@@ -169,10 +172,10 @@ extension Session {
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {
-    guard let rules = try check(.aggregate(query)) else {
+    guard let rules = try check(.aggregate(query, skipping: offset)) else {
       return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
     }
-    return try await decided(by: rules, on: query.widened(by: offset), at: version) { version throws(StatusError) in
+    return try await decided(by: rules, on: query, skipping: offset, at: version) { version throws(StatusError) in
       try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
     }
   }
@@ -216,10 +219,10 @@ extension Session {
     let (keys, query) = access.contents
     if let rules = try check(access) {
       // Nobody locks what it may not read.
-      if let query {
-        try await rules.list(query, reading(at: nil))
-      } else {
-        _ = try await get(keys, by: rules, at: nil)
+      switch access {
+      case .list(let query, let offset), .aggregate(let query, let offset):
+        try await rules.list(query, skipping: offset, reading(at: nil))
+      default: _ = try await get(keys, by: rules, at: nil)
       }
     }
     return try await database.transactions.read(openedTransaction(transaction), keys: keys, query: query)

@@ -19,7 +19,8 @@ protocol ChangeSource: AnyObject, Sendable {
 
   /// Brings the feed to the present: when it returns, all commits that were acknowledged before the call, by whichever process, are published.
   ///
-  /// Called once for each target that is added to a stream. A storage that publishes all commits before they are acknowledged returns at once.
+  /// Called once for each target that is added to a stream. A storage that publishes all commits before they are acknowledged returns at once,
+  /// except to the first listener of a start, for which it may begin an epoch.
   ///
   /// - Throws: UNAVAILABLE if the present cannot be found out, CANCELLED. The stream ends and the client listens again.
   func catchUpFeed() async throws(StatusError)

@@ -4,11 +4,14 @@ internal import HearthModel
 ///
 /// A folder that is restored from a copy continues from an earlier state, and clients know commits that it lacks. Versions are times, so
 /// later commits have later versions, and a version alone does not show which history its owner has seen. Therefore a new epoch starts with
-/// the first commit after each start, in the same transaction, and a position names its epoch. A position is good if its epoch is known and
-/// has not ended before it:
+/// the first commit after each start, in the same transaction, or with the first listener if that one comes earlier. A position names its
+/// epoch. It is good if its epoch is known and has not ended before it:
 ///
 ///     original   e1 ─ a ─ b ─ c             (e1, c) was given to a client
 ///     copy       e1 ─ a ─ b ─┬ e2 ─ d       e1 ended with b: (e1, b) is good, (e1, c) is not
+///
+/// The epoch of a listener begins at the present time. So the first snapshot of a restored database is later than all that its clients have
+/// seen of the lost history, and they take it, see ``EmbeddedStorage/catchUpFeed()``.
 ///
 /// This detects every restoration that is followed by a start of the server, even from a copy that was made while the server ran, and needs
 /// no support of the file system. It does not detect a machine that is restored together with the memory of its processes.
@@ -20,7 +23,7 @@ struct Epochs: Sendable {
     var id: [UInt8]
     /// The newest version when it began, the last one of the epoch before.
     var after: SnapshotVersion
-    /// Its first commit, or the creation of the database.
+    /// Its first commit, the version at which its first listener came, or the creation of the database.
     var first: SnapshotVersion
   }
 
@@ -60,7 +63,7 @@ struct Epochs: Sendable {
     contains(token) || all.first.map { token.version <= $0.after } ?? true
   }
 
-  /// True unless a version lies between the end of an epoch and the first commit of the next one. A restored database has no commits then, and
+  /// True unless a version lies between the end of an epoch and the beginning of the next one. A restored database has no commits then, and
   /// the one that was lost may have had some.
   func contains(_ version: SnapshotVersion) -> Bool {
     !all.contains { $0.after < version && version < $0.first }
@@ -70,7 +73,7 @@ struct Epochs: Sendable {
   ///
   /// - Parameters:
   ///   - after: The newest version before.
-  ///   - first: Its first commit.
+  ///   - first: Its first version.
   ///   - logStart: Earlier versions are not resumed from.
   func beginning(
     after: SnapshotVersion, first: SnapshotVersion, logStart: SnapshotVersion

@@ -349,8 +349,8 @@ extension BackendLink {
 
   private mutating func sendAdd(_ target: TargetData, _ confirmed: ConfirmedKeys) -> [SyncAction] {
     assert(watchStream.isOpen, "Target \(target.targetID) is asked for on a stream that is not open.")
-    aggregator.requestSent(target.targetID)
     let request = TargetRequest(target) { confirmed(of: target.targetID).count }
+    aggregator.requestSent(target.targetID, isWhole: request.resumeToken.isEmpty && request.readTime == nil)
     return watchStream.send(.addTarget(request))
   }
 

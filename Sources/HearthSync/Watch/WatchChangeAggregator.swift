@@ -34,6 +34,8 @@ struct WatchChangeAggregator {
     var isCurrent = false
     /// True if the backend sends everything again.
     var isReset = false
+    /// True until the target is current, if the backend sends everything that it has: nothing is resumed, or it was reset.
+    var isWhole = false
     /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
 
@@ -53,10 +55,17 @@ struct WatchChangeAggregator {
       hasChanges = false
     }
 
+    /// All that was gathered is in the snapshot.
+    mutating func cutSnapshot() {
+      forgetChanges()
+      if isCurrent { isWhole = false }
+    }
+
     /// The target's part of the next snapshot.
     func targetChange() -> TargetChange {
       var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
       change.isReset = isReset
+      change.isWhole = isWhole
       for (key, kind) in documents {
         switch kind {
         case .added: change.added.insert(key)
@@ -114,8 +123,11 @@ struct WatchChangeAggregator {
   // MARK: - Events
 
   /// The client asked the backend to add or remove the target.
-  mutating func requestSent(_ targetID: TargetID) {
+  ///
+  /// - Parameter isWhole: True if it is asked for everything that the target has, and not for the changes since an earlier state.
+  mutating func requestSent(_ targetID: TargetID, isWhole: Bool = false) {
     targets[targetID, default: Gathered()].outstandingAnswers += 1
+    targets[targetID]?.isWhole = isWhole
   }
 
   /// The client stopped listening because the backend refused the target.
@@ -217,7 +229,7 @@ struct WatchChangeAggregator {
         continue
       }
       event.targetChanges[id] = gathered.targetChange()
-      targets[id]?.forgetChanges()
+      targets[id]?.cutSnapshot()
     }
     // The cache marks documents that only lookups concern as recently used: no other target does so.
     var isForLimbo: [TargetID: Bool] = [:]
@@ -300,7 +312,7 @@ struct WatchChangeAggregator {
 
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
-    targets[id] = Gathered(isReset: true)
+    targets[id] = Gathered(isReset: true, isWhole: true)
     // The documents that come from now on are the whole result.
     readFilters[id]?.missingCount = 0
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }

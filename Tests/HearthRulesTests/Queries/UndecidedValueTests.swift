@@ -98,11 +98,13 @@ struct UndecidedValueTests {
     }
   }
 
-  @Test("an offset that is not known is no number")
+  @Test("an offset is a number, also where a query has none")
   func offset() throws {
     let rules = try RuleSet(RuleSources.file("match /q/{id} { allow list: if request.query.offset == 0; }"))
-    for (offset, isAllowed) in [(0, true), (1, false), (nil, false)] as [(Int64?, Bool)] {
-      let query = RuleQuery(parent: RuleSources.root, collection: "q", offset: offset)
+    let none = RuleQuery(parent: RuleSources.root, collection: "q")
+    for (offset, isAllowed) in [(nil, true), (0, true), (1, false)] as [(Int64?, Bool)] {
+      var query = none
+      if let offset { query.offset = offset }
       #expect(
         rules.evaluate(query, auth: .null, time: RuleSources.time, lookUp: RuleSources.lookUp).isAllowed == isAllowed)
     }

@@ -274,14 +274,66 @@ struct RestoredFolderTests {
     }
   }
 
-  @Test("a start without commits writes nothing, and epochs go with the history")
+  @Test("the first listener of a start gets a snapshot of the present, and a clock that was set back none before it")
+  func present() async throws {
+    func readTime(_ site: DatabaseSite) async throws -> SnapshotVersion? {
+      var listener = Listener(try site.start())
+      _ = try await listener.add(DatabaseSite.query)
+      return listener.readTimes.last
+    }
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      await site.stop()
+      let copy = try site.copy()
+      let lost = try await site.set("c/a", 2)
+      try await site.restore(copy)
+      site.clock.advance(seconds: 1)
+      let now = SnapshotVersion(microseconds: site.clock.now)
+      #expect(now > lost)
+      #expect(try await readTime(site) == now)
+      // Only the first: what was given out holds until something changes.
+      site.clock.advance(seconds: 1)
+      #expect(try await readTime(site) == now)
+      let token = try await site.token()
+      await site.stop()
+      site.clock.advance(seconds: -3_600)
+      #expect(try await readTime(site) == now)
+      #expect(try await site.resume(token) == Self.nothing)
+      let later = try await site.set("c/b")
+      #expect(later > now)
+      #expect(try await site.resume(token) == ["add 2", "c/b in 2", "current 2", "snapshot"])
+    }
+  }
+
+  @Test("listeners get their results where no epoch can begin")
+  func fullDisk() async throws {
+    try await DatabaseSite.run { site in
+      let version = try await site.set("c/a")
+      await site.stop()
+      site.clock.advance(seconds: 1)
+      let fixture = try StorageFixture(location: .file(path: site.folder + "/database.sqlite"), clock: site.clock) {
+        guard case .transaction("begin epoch") = $0 else { return nil }
+        return StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13)
+      }
+      var listener = Listener(fixture)
+      #expect(try await listener.add(DatabaseSite.query) == ["add 2", "c/a in 2", "current 2", "snapshot"])
+      #expect(listener.readTimes.last == version)
+      // The first commit begins it.
+      let later = try await fixture.set("c/b")
+      #expect(fixture.storage.epochs.all.map(\.after).last == version)
+      #expect(fixture.storage.epochs.all.map(\.first).last == later)
+      await fixture.storage.close()
+    }
+  }
+
+  @Test("a start without commits and listeners writes nothing, and epochs go with the history")
   func bounded() async throws {
     try await DatabaseSite.run { site in
       try await site.set("c/a")
       await site.stop()
       let before = try site.copy()
       for _ in 0..<3 {
-        _ = try await site.token()
+        _ = try await site.start().storage.run(DatabaseSite.query, at: nil)
         await site.stop()
       }
       #expect(try site.copy().database == before.database)

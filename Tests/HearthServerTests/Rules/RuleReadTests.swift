@@ -75,6 +75,36 @@ struct RuleReadTests {
     }
   }
 
+  @Test("limit and offset are those that the caller has sent, for results, sums and reads of transactions")
+  func offset() async throws {
+    let all = Query(path: path("notes")).with(limit: 10)
+    let count = Aggregation(alias: "n", operation: .count(upTo: nil))
+    // Users have transactions in development.
+    let access = AccessRules(
+      try RulesFixture.rules(
+        "match /notes/{id} { allow list: if request.query.limit == 10 && request.query.offset <= 5; }"),
+      isDevelopment: true, clock: fixture.storage.clock.clock)
+    let caller = fixture.session(.named("alice"), access)
+    for (offset, isAllowed) in [(0, true), (5, true), (6, false)] {
+      let plan = try await ReadPlan.prepare(.latest, for: .list(all), in: caller)
+      var pages = ResultPages(of: all, skipping: offset, isShallow: false, plan: plan, in: caller)
+      let answers = [
+        await isDone { _ = try await pages.next() },
+        await isDone { _ = try await caller.aggregate([count], over: all, skipping: offset, at: nil) },
+        await isDone {
+          let transaction = try await caller.beginTransaction(.optimistic)
+          _ = try await caller.read(.list(all, skipping: offset), in: transaction)
+        },
+      ]
+      #expect(answers == [isAllowed, isAllowed, isAllowed], "\(offset)")
+    }
+  }
+
+  private func isDone(_ body: () async throws -> Void) async -> Bool {
+    do { try await body() } catch { return false }
+    return true
+  }
+
   @Test("rules look documents up as they are at the version that is read")
   func lookUps() async throws {
     try await fixture.set("notes/a")

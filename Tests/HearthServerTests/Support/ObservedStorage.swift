@@ -89,7 +89,10 @@ final class ObservedStorage: ExclusiveStorage {
   var feed: ChangeFeed { storage.feed }
   var locks: TransactionLocks { storage.locks }
   var epochs: Epochs { otherEpochs() ?? storage.epochs }
-  func catchUpFeed() async throws(StatusError) { try await beforeCatchUp() }
+  func catchUpFeed() async throws(StatusError) {
+    try await beforeCatchUp()
+    try await storage.catchUpFeed()
+  }
   func use() -> StorageUse { storage.use() }
   func trimHistory() async { await storage.trimHistory() }
 

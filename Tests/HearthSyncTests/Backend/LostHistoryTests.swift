@@ -1,0 +1,72 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Backends that were restored from a copy")
+struct LostHistoryTests {
+  private func openAgain(_ client: TestClient) throws {
+    try client.breakWatchStream()
+    try client.fire(.listenStreamConnectionBackoff)
+    try client.acknowledge(2)
+  }
+
+  private func states(_ client: TestClient, of listener: ListenerID) throws -> [String: Int64] {
+    let snapshot = try #require(client.snapshots[listener]?.last)
+    return Dictionary(uniqueKeysWithValues: snapshot.documents.map { ("\($0.key)", $0.version.microseconds) })
+  }
+
+  @Test("a result that was reset replaces documents of the lost history, also those that a write has left")
+  func reset() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 5, number(2)), found("rooms/b", 3, number(1))], at: 10)
+    client.write(set("rooms/b", 2))
+    try client.commit(at: 12)
+    try openAgain(client)
+    try client.reset(2)
+    try client.put(found("rooms/a", 4, number(1)), into: 2)
+    try client.put(found("rooms/b", 3, number(1)), into: 2)
+    try client.current(2, token: "token-20")
+    try client.snapshot(20)
+    #expect(try states(client, of: listener) == ["rooms/a": 4, "rooms/b": 3])
+    #expect(client.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("a new query's result does so as well")
+  func newQuery() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 5, number(1))], at: 10)
+    client.post(.unlisten(listener))
+    try client.fire(.listenStreamIdle)
+    let filtered = client.listen(rooms.filtered("n", .equal, .integer(1)))
+    let target = try #require(client.watched.keys.first)
+    try client.fill(target, [found("rooms/a", 4, number(1))], at: 20)
+    #expect(try states(client, of: filtered) == ["rooms/a": 4])
+  }
+
+  @Test("an earlier version counts for nothing when a result is resumed, or when the cache's is later than the snapshot")
+  func noProof() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 5)], at: 10)
+    try openAgain(client)
+    try client.put(found("rooms/a", 4), into: 2)
+    try client.current(2, token: "token-20")
+    try client.snapshot(20)
+    #expect(try states(client, of: listener) == ["rooms/a": 5])
+    // What comes for a current target is no whole result either.
+    try client.put(found("rooms/a", 4), into: 2)
+    try client.snapshot(21)
+    #expect(try states(client, of: listener) == ["rooms/a": 5])
+    client.write(set("rooms/a"))
+    try client.commit(at: 30)
+    try openAgain(client)
+    try client.reset(2)
+    try client.put(found("rooms/a", 5), into: 2)
+    try client.current(2, token: "token-25")
+    try client.snapshot(25)
+    #expect(try states(client, of: listener) == ["rooms/a": 30])
+  }
+}
