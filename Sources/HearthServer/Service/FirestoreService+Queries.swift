@@ -58,7 +58,8 @@ extension FirestoreService {
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, for: .aggregate(decoded.query, skipping: decoded.offset), in: database)
+    let plan = try await ReadPlan.prepare(
+      selector, for: .aggregate(decoded.query, skipping: decoded.offset), in: database)
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {

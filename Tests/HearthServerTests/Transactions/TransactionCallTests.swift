@@ -77,6 +77,26 @@ struct TransactionCallTests {
     }
   }
 
+  @Test(
+    "what a transaction reads behind documents that it skips makes its commit fail when it changes; what is further back does not"
+  )
+  func skippedDocuments() async throws {
+    try await ServerFixture.withServer { fixture in
+      for id in ["a", "b", "c"] { try await fixture.set("c/\(id)") }
+      for (changed, isInTheWay) in [("c/a", true), ("c/b", true), ("c/c", false)] {
+        var request = fixture.queryRequest(Query(path: path("c")).with(limit: 1))
+        request.structuredQuery.offset = 1
+        request.newTransaction.readWrite.concurrencyMode = .optimistic
+        let responses: [Google_Firestore_V1_RunQueryResponse] = try await fixture.list(
+          Method.RunQuery.descriptor, request)
+        let transaction = try #require(responses.first).transaction
+        try await fixture.set(changed, ["changed": true])
+        let refused = await failure { try await fixture.commit([.set(key("x/1"), [:])], transaction: transaction) }
+        #expect(refused?.code == (isInTheWay ? .aborted : nil), "\(changed)")
+      }
+    }
+  }
+
   @Test("all reads of a transaction see one snapshot, and reads alone always commit")
   func snapshotReads() async throws {
     try await ServerFixture.withServer { fixture in

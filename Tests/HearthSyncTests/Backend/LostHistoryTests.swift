@@ -46,7 +46,8 @@ struct LostHistoryTests {
     #expect(try states(client, of: filtered) == ["rooms/a": 4])
   }
 
-  @Test("an earlier version counts for nothing when a result is resumed, or when the cache's is later than the snapshot")
+  @Test(
+    "an earlier version counts for nothing when a result is resumed, or when the cache's is later than the snapshot")
   func noProof() throws {
     let client = try TestClient(durable: true)
     let listener = client.listen(rooms)
