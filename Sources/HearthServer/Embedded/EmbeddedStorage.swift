@@ -125,10 +125,10 @@ actor EmbeddedStorage: ExclusiveStorage {
   ) throws {
     let mark = if case .file(let path) = location { LogMark(of: path) } else { nil as LogMark? }
     try mark?.requireLog()
-    let hasGap = try Self.checkLog(of: location, databaseID, logger)
+    let hasGap = try DamagedLog.check(of: location, databaseID, logger)
     let database = try Database(location, options: Self.options)
     if let mark { try database.noteLogMark(mark) }
-    if hasGap { try Self.emptyLog(of: database) }
+    if hasGap { try DamagedLog.empty(of: database) }
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
       retention: retention, lockWait: lockWait, waitingWrites: waitingWrites,

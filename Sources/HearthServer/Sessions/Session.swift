@@ -454,7 +454,7 @@ extension Session {
   /// Reads of a target for which the caller has a grant. Its rules are not asked again.
   private func checkGranted(_ source: WatchSource) throws(StatusError) { _ = try check(.watch(source)) }
 
-  /// As ``page(of:keeping:after:at:)``, of a target.
+  /// As ``page(of:keeping:skipping:after:at:)``, of a target.
   func grantedPage(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
   ) async throws(StatusError) -> QueryPage {

@@ -4,8 +4,8 @@ internal import HearthRPC
 internal import HearthStore
 internal import Logging
 
-/// A database whose write-ahead log is damaged before its end.
-extension EmbeddedStorage {
+/// A write-ahead log that is damaged before its end, looked at before the database is opened.
+enum DamagedLog {
   /// Refuses a database that SQLite would open without commits that were acknowledged to clients.
   ///
   /// SQLite reads a log up to the first frame whose checksum does not fit. At most the commit that was being written when the process was
@@ -14,9 +14,9 @@ extension EmbeddedStorage {
   ///
   /// If a checkpoint has copied the destroyed pages into the file, the newest state is moved into it.
   ///
-  /// - Returns: True if the log has a gap, after which nothing counts: ``emptyLog(of:)`` must be called before anything is written.
+  /// - Returns: True if the log has a gap, after which nothing counts: ``empty(of:)`` must be called before anything is written.
   /// - Throws: `StoreError` `corrupt` if there is such a commit, or if that cannot be found out; `io`. The files stay as they are.
-  static func checkLog(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
+  static func check(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
     guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }
     guard log.isDamage else { return true }
     let copy = path + "-log-check"
@@ -56,7 +56,7 @@ extension EmbeddedStorage {
   /// for newer ones.
   ///
   /// - Throws: `StoreError` `unavailable` while another program reads the database.
-  static func emptyLog(of database: Database) throws {
+  static func empty(of database: Database) throws {
     do {
       guard try database.truncateLog(waitingAtMost: .seconds(1)) else {
         throw StoreError(
