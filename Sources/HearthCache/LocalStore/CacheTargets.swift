@@ -127,7 +127,7 @@ final class CacheTargets {
     // Before the documents change: an overlay is kept or recalculated by the document that it was calculated on.
     let owned = try localDocuments.owned(among: updatedKeys)
     let changed = try localDocuments.setNewer(
-      event.documentUpdates, keys: updatedKeys, isVoid: event.contradicts,
+      event.documentUpdates, keys: updatedKeys, isVoid: event.contradicts(_:at:),
       prepare: { document in
         document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
       })

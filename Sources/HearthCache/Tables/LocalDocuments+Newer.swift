@@ -6,10 +6,10 @@ extension LocalDocuments {
   ///
   /// - Parameters:
   ///   - keys: the keys of `updates`, in order.
-  ///   - isVoid: True for a cached document that an older one replaces, too.
+  ///   - isVoid: True for the version of a cached document that an older one replaces, too.
   ///   - prepare: completes a document before it is stored.
   func setNewer(
-    _ updates: DocumentMap, keys: [DocumentKey], isVoid: (Document) -> Bool = { _ in false },
+    _ updates: DocumentMap, keys: [DocumentKey], isVoid: (DocumentKey, SnapshotVersion) -> Bool = { _, _ in false },
     prepare: (inout Document) -> Void = { _ in }
   ) throws -> DocumentMap {
     var changed: DocumentMap = [:]
@@ -25,7 +25,7 @@ extension LocalDocuments {
       let isNews = try documents.set(document) { known in
         guard let known else { return true }
         return document.version > known.version
-          || (document.version == known.version && known.hasCommittedMutations) || isVoid(known)
+          || (document.version == known.version && known.hasCommittedMutations) || isVoid(key, known.version)
       }
       if isNews { changed[key] = document }
     }

@@ -71,16 +71,13 @@ package struct RemoteEvent: Equatable, Sendable {
     return targetChanges[target]?.isCurrent ?? unchangedTargets.contains(target)
   }
 
-  /// True if a document that the cache knows is from a history that the backend has lost: it states an earlier version of the document, in a
+  /// True if a version of a document that the cache knows is from a history that the backend has lost: it states an earlier version of the document, in a
   /// whole result, at a time when the known version was there already. A backend has such results when it was restored from a copy.
   ///
   /// An earlier version in other answers proves nothing: it may be on its way since before the later one.
-  func contradicts(_ known: Document) -> Bool {
-    guard let update = documentUpdates[known.key], update.version < known.version, known.version <= snapshotVersion
-    else { return false }
-    return targetChanges.values.contains {
-      $0.isWhole && ($0.added.contains(known.key) || $0.modified.contains(known.key))
-    }
+  func contradicts(_ key: DocumentKey, at known: SnapshotVersion) -> Bool {
+    guard let update = documentUpdates[key], update.version < known, known <= snapshotVersion else { return false }
+    return targetChanges.values.contains { $0.isWhole && ($0.added.contains(key) || $0.modified.contains(key)) }
   }
 
   /// Checks what holds for each event, whatever the backend has sent.
