@@ -71,8 +71,8 @@ package struct RemoteEvent: Equatable, Sendable {
     return targetChanges[target]?.isCurrent ?? unchangedTargets.contains(target)
   }
 
-  /// True if a version of a document that the cache knows is from a history that the backend has lost: it states an earlier version of the document, in a
-  /// whole result, at a time when the known version was there already. A backend has such results when it was restored from a copy.
+  /// True if the version of a document that the cache knows is from a history that the backend has lost: it states an earlier one, in a whole
+  /// result, at a time when the known one was there already. A backend has such results when it was restored from a copy.
   ///
   /// An earlier version in other answers proves nothing: it may be on its way since before the later one.
   func contradicts(_ key: DocumentKey, at known: SnapshotVersion) -> Bool {

@@ -1,5 +1,7 @@
 internal import HearthModel
+internal import HearthRPC
 internal import HearthStore
+internal import Logging
 internal import Synchronization
 
 extension EmbeddedStorage {
