@@ -139,6 +139,7 @@ struct WatchChangeAggregatorTests {
     let event = aggregator.makeRemoteEvent(at: version(20), source: targets)
     var expected = TargetChange(modified: [key("rooms/a")], removed: [key("rooms/b")])
     expected.isReset = true
+    expected.isWhole = true
     #expect(event.targetChanges[2] == expected && !event.isComplete(2))
   }
 
