@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthRPC
 internal import HearthWire
 
 /// A database as one caller sees it. Calls can reach nothing else. Each access asks an ``AccessGuard`` first.
@@ -10,11 +11,17 @@ struct Session: Sendable {
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
+  private let origin: CallOrigin?
   /// The effort of the rules for ``firstDocuments(of:at:)``, whose pieces belong to one call. Streams do not call it.
   private let effort = RuleEffort()
 
-  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
+  /// - Parameter origin: Where the caller's calls come from; nil if it is not known.
+  init(
+    _ database: HostedDatabase, of caller: Caller, from origin: CallOrigin? = nil, accessGuard: any AccessGuard,
+    seal: CallerSeal
+  ) {
     self.database = database
+    self.origin = origin
     named = caller
     self.accessGuard = accessGuard
     self.seal = seal
@@ -22,6 +29,12 @@ struct Session: Sendable {
 
   /// The caller as the guard knows it now: a stream may be older than the first rules.
   var caller: Caller { accessGuard.tellsCallersApart(in: database.id) ? named : .owner }
+
+  /// Who takes turns with the commits of others: the caller, or the origin of callers that nothing else tells apart.
+  var sender: String {
+    guard caller.standsForMany, let origin else { return caller.boundTo }
+    return "\(caller.boundTo) \(UInt(bitPattern: ObjectIdentifier(origin).hashValue))"
+  }
 
   private var storage: any ServerStorage { database.storage }
 
@@ -256,9 +269,8 @@ extension Session {
     var request = request
     let rules = try check(.write(request.mutations))?.sharing(effort)
     request.commitGuard = rules
-    let sender = caller.boundTo
     request.sender = sender
-    request.label = request.label?.bound(to: sender, ofMany: caller.standsForMany)
+    request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
     guard let rules else { return outcome }
     // The time of the newest commit is for those who may write something.
@@ -286,7 +298,7 @@ extension Session {
     guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
     request.isInTransaction = true
-    request.sender = caller.boundTo
+    request.sender = sender
     let ending = request
     let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
