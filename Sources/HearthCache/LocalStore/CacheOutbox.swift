@@ -109,7 +109,11 @@ package final class CacheOutbox {
     var outcome = RemovedBatch(batch: batch, storedParts: try storedParts(of: batch, user: user), user: user)
     let parts = result.parts
     for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
-      guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
+      guard let before = remote[key] else { continue }
+      guard before.version < versions[key] ?? result.commitVersion else {
+        outcome.overtaken[key] = before
+        continue
+      }
       var after = before
       try part.batch.applyToRemoteDocument(&after, result: part)
       guard !after.isUnknown else { continue }
@@ -137,6 +141,8 @@ package final class CacheOutbox {
     var storedParts: [DocumentKey: MutationBatch]
     var user: MutationQueue.UserRow
     var changes: [DocumentKey: (before: Document, after: Document)] = [:]
+    /// The remote documents that the watch stream has brought before the answer.
+    var overtaken: DocumentMap = [:]
   }
 
   /// The parts of a batch that is about to leave the queue, as it stands there. Since it was sent, it may have got other base values: a batch
@@ -157,11 +163,12 @@ package final class CacheOutbox {
   /// Brings the overlays up to date after a batch has left the queue, and returns the view of its documents.
   ///
   /// An overlay that the answer leaves right stays. So a counter that was incremented a thousand times offline does not
-  /// replay the rest of its writes at each of a thousand answers.
+  /// replay the rest of its writes at each of a thousand answers, also if the watch stream is ahead of them.
   private func localView(after removed: RemovedBatch, remote: DocumentMap) throws -> DocumentMap {
     var view: DocumentMap = [:]
     var successors: [BatchID: [DocumentKey: MutationBatch]] = [:]
-    for (key, change) in removed.changes.sorted(by: { $0.key < $1.key }) {
+    let steps = removed.changes.merging(removed.overtaken.mapValues { ($0, $0) }) { changed, _ in changed }
+    for (key, change) in steps.sorted(by: { $0.key < $1.key }) {
       guard let next = try queue.firstPendingBatchID(for: key, user: removed.user), next > removed.batch.batchID,
         let parts = try successors[next] ?? queue.batch(next, user: removed.user)?.parts
       else { continue }
@@ -171,8 +178,9 @@ package final class CacheOutbox {
           from: change.before, to: change.after, by: part, then: successor)
       else { continue }
       let entry = try localDocuments.overlaid(change.after, user: removed.user)
-      // The first answer ends what was kept: a transform that the backend has carried out must not stay in it.
-      guard entry.state != .kept else { continue }
+      // The first answer ends what was kept: a transform that the backend has carried out must not stay in it. A document that the answer does
+      // not change must be the one beneath the overlay, which only an exact one shows.
+      guard entry.state != .kept, entry.state == .exact || removed.overtaken[key] == nil else { continue }
       if entry.state == .exact, state == .wide { try overlays.setState(.wide, of: key, user: removed.user) }
       view[key] = entry.document
     }

@@ -118,7 +118,8 @@ extension LocalStore {
   /// Applies one consistent snapshot of the backend: documents, target keys, resume tokens and the snapshot version.
   ///
   /// A document only moves forward: it is taken when it is newer than the cached one, or of the same version while the
-  /// cached one is the result of an acknowledged write. A document that is missing at version `.none` is forgotten
+  /// cached one is the result of an acknowledged write. An older one is taken if it shows that the cached one is of a history that the
+  /// backend has lost, see ``RemoteEvent/contradicts(_:at:)``. A document that is missing at version `.none` is forgotten
   /// instead (a limbo resolution that the backend refused). The snapshot version never goes back.
   ///
   /// - Returns: the documents that changed, as the local view now has them.

@@ -128,7 +128,8 @@ final class WriteBases {
     of key: DocumentKey, without batchID: BatchID, user: MutationQueue.UserRow,
     _ change: (inout BaseDocument) throws -> Void
   ) throws {
-    let pending = try queue.pendingBatchIDs(for: [key], user: user)[key] ?? []
+    // The queue may hold thousands of batches for the document.
+    let pending = try queue.firstPendingBatchIDs(2, for: key, user: user)
     guard let first = pending.first else { return try table.remove(key, user: user) }
     guard var base = try table.base(of: key, user: user) else { return }
     if first < batchID {

@@ -18,24 +18,19 @@ struct DocumentUses {
   /// A document is unneeded when no target holds it and no user has a pending batch for it.
   static let isUnneeded = """
     (NOT EXISTS (SELECT 1 FROM cache_target_documents AS t WHERE t.path = cache_document_uses.path)
-    AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
-      ON b.user_id = u.user_id AND b.path = cache_document_uses.path))
+    AND NOT \(MutationQueue.isPending("cache_document_uses.path")))
     """
 
   let database: Database
 
   /// Marks a use of a document, and whether something still refers to it.
-  ///
-  /// CROSS JOIN keeps SQLite to this order: for each of the few users a lookup. Otherwise it may read all pending batches.
   func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
     assert(database.isInWriteTransaction, "a mark of use changes outside of a write transaction")
     try database.update(
       """
       INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded)
       VALUES (?1, ?2,
-        NOT EXISTS (SELECT 1 FROM cache_target_documents WHERE path = ?1)
-        AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
-          ON b.user_id = u.user_id AND b.path = ?1))
+        NOT EXISTS (SELECT 1 FROM cache_target_documents WHERE path = ?1) AND NOT \(MutationQueue.isPending("?1")))
       """,
       .text(key.canonicalString), .integer(sequenceNumber))
   }

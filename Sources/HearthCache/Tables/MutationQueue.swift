@@ -42,13 +42,13 @@ struct MutationQueue {
     return row
   }
 
-  /// The users that have pending batches. Its cost grows with the number of users, not with their queues.
+  /// The users that have pending batches, in order. Its cost grows with their number, not with that of all users or of the batches.
   func usersWithPendingBatches() throws -> [UserRow] {
     var rows: [UserRow] = []
     try database.forEachRow(
       """
-      SELECT user_id FROM cache_users AS u
-      WHERE EXISTS (SELECT 1 FROM cache_mutation_batches AS b WHERE b.user_id = u.user_id) ORDER BY user_id
+      \(Self.owners(in: "cache_mutation_batches"))
+      SELECT id FROM owners WHERE id IN (SELECT user_id FROM cache_users) ORDER BY id
       """
     ) {
       rows.append(try $0.int64(at: 0))
@@ -365,9 +365,7 @@ struct MutationQueue {
     // "0" is the character after "/".
     try database.firstRow(
       """
-      WITH RECURSIVE owners (id) AS (
-        SELECT min(user_id) FROM cache_batch_documents UNION ALL
-        SELECT (SELECT min(user_id) FROM cache_batch_documents WHERE user_id > id) FROM owners WHERE id IS NOT NULL)
+      \(Self.owners(in: "cache_batch_documents"))
       SELECT 1 FROM owners WHERE id != ?1 AND (?2 = ''
         OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = id AND path = ?2)
         OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = id AND path >= ?2 || '/' AND path < ?2 || '0'))
@@ -378,12 +376,27 @@ struct MutationQueue {
 
   /// Returns whether any user has a pending batch for the document.
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
-    try database.firstRow(
-      """
-      SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS d ON d.user_id = u.user_id
-      WHERE d.path = ? LIMIT 1
-      """, .text(key.canonicalString)
-    ) { _ in true } ?? false
+    try database.firstRow("SELECT 1 WHERE \(Self.isPending("?1"))", .text(key.canonicalString)) { _ in true } ?? false
+  }
+
+  /// In SQL: the users that have rows in a table with an index that begins with `user_id`. Each is found from the one before: a gateway knows
+  /// thousands of users, and has writes of few.
+  private static func owners(in table: String) -> String {
+    """
+    WITH RECURSIVE owners (id) AS (
+      SELECT min(user_id) FROM \(table) UNION ALL
+      SELECT (SELECT min(user_id) FROM \(table) WHERE user_id > id) FROM owners WHERE id IS NOT NULL)
+    """
+  }
+
+  /// In SQL: true if any user has a pending batch for the document.
+  ///
+  /// - Parameter path: In SQL, the document's path.
+  static func isPending(_ path: String) -> String {
+    """
+    EXISTS (\(owners(in: "cache_batch_documents"))
+      SELECT 1 FROM owners CROSS JOIN cache_batch_documents AS b ON b.user_id = id AND b.path = \(path))
+    """
   }
 
   func decode(_ statement: Statement) throws -> MutationBatch {

@@ -300,8 +300,7 @@ struct TargetTable {
       INSERT INTO cache_document_uses (path, sequence_number, is_unneeded)
       SELECT path, sequence_number,
         NOT EXISTS (SELECT 1 FROM cache_target_documents AS t WHERE t.path = d.path AND t.target_id <> ?1)
-        AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
-          ON b.user_id = u.user_id AND b.path = d.path)
+        AND NOT \(MutationQueue.isPending("d.path"))
       FROM cache_target_documents AS d WHERE target_id = ?1\(range)
       ON CONFLICT (path) DO UPDATE SET is_unneeded = excluded.is_unneeded,
         sequence_number = max(cache_document_uses.sequence_number, excluded.sequence_number)

@@ -16,8 +16,6 @@ extension EmbeddedStorage {
     /// The size of the change log.
     var logBytes: Int64
     var epochs: Epochs
-    /// True until this start has begun an epoch, or its first listener has come.
-    var awaitsListener: Bool
     /// The length of the write-ahead log when it was last looked at.
     var logPages: Int64 = 0
     var isClosed = false

@@ -7,63 +7,63 @@ internal import Synchronization
 extension EmbeddedStorage {
   nonisolated var epochs: Epochs { published.withLock { $0.epochs } }
 
-  /// The feed has each commit before it is acknowledged. For the first listener of a start, an epoch begins.
-  ///
-  /// A snapshot of a restored database at the version of its latest commit would be older than what clients have seen of the history that was
-  /// lost: they would leave it alone until the next commit. So the first listener gets one of the present time. It is on disk before it is
-  /// given out, so that a clock that is set back before the next start does not lead to earlier ones.
-  nonisolated func catchUpFeed() async throws(StatusError) {
-    guard published.withLock({ $0.awaitsListener }) else { return }
-    try await beginEpochOfListeners()
+  /// The feed has each commit before it is acknowledged. But clients may have seen later versions than those of its commits: of a history that
+  /// was lost when the folder was restored, or of another copy of it. They leave earlier snapshots alone. So the first listener of a start, and one
+  /// that has seen a later version, get the present time as a version.
+  nonisolated func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
+    let mayBeBehind = published.withLock { published in
+      published.epochs.quiet?.awaitsListener == true || seen.map { $0 > published.version } ?? false
+    }
+    if mayBeBehind { try await announcePresent(seen: seen) }
   }
 
-  private func beginEpochOfListeners() throws(StatusError) {
+  /// Makes the present time the newest version, which is no commit. It is on disk before it is given out: a clock that is set back before the next
+  /// start must not lead to earlier versions.
+  private func announcePresent(seen: SnapshotVersion?) throws(StatusError) {
     try requireOpen()
-    guard beginsEpoch, published.withLock({ $0.awaitsListener }) else { return }
-    // Tried once: listeners do not depend on it.
-    published.withLock { $0.awaitsListener = false }
-    let (before, version) = (known, SnapshotVersion(clock.now()))
+    let (before, version, isFirst) = (known, SnapshotVersion(clock.now()), epochs.quiet?.awaitsListener == true)
+    // Once a second at most: clients may make up what they have seen.
+    let isSeen = seen.map { $0 > lastVersion && $0 <= version } ?? false
+    guard isFirst || isSeen && version.microseconds - lastVersion.microseconds > 1_000_000 else { return }
+    // Tried once at a start: listeners do not depend on it. Those that come meanwhile wait for the writer.
+    defer { published.withLock { $0.epochs.quiet?.awaitsListener = false } }
     // A clock that is behind shows no time that is later.
     guard version > lastVersion else { return }
     publishing {
       do {
         try requireSafeDisk()
-        let epochs = try database.transaction("begin epoch") {
-          try storeNextEpoch(after: before.committedVersion, first: version)
-        }
-        noteCommit(at: version)
-        begin(epochs)
+        try database.transaction("announce version") { try ServerState.saveAnnounced(version, in: database) }
+        note(announced: version)
+        published.withLock { $0.epochs.quiet?.announced = $0.epochs.quiet?.announced ?? version }
         return ((), [CommittedChange(version: version)])
       } catch {
         rollBack(to: before)
         logger.warning(
-          "an epoch cannot begin with the first listener; it begins with the first commit",
+          "the present time cannot be stored; listeners get the version of the newest commit",
           metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
         return ((), [])
       }
     }
   }
 
-  /// Stores the epoch that begins with the first commit since the start, in the transaction of that commit, or with the first listener.
+  /// Stores the epoch that begins with the first commit since the start, in the transaction of that commit.
   ///
-  /// A start without either needs none. So a database that is only read is not written, and no start waits for the disk.
+  /// A start that commits nothing needs none: all that its clients see is of the epoch before.
   ///
   /// - Parameters:
-  ///   - committed: The newest commit of the earlier epochs. A reserved version does not count: it may be later than commits that were lost.
-  ///   - first: The version of the first commit or of the first listener.
+  ///   - committed: The newest commit of the earlier epochs. A version that was reserved or announced does not count: it may be later than
+  ///     commits that were lost.
+  ///   - first: The version of the first commit.
   func storeNextEpoch(after committed: SnapshotVersion, first: SnapshotVersion) throws -> Epochs {
     let former = self.epochs
-    let epochs = former.beginning(after: committed, first: first, logStart: log.start)
+    let epochs = former.beginning(
+      after: committed, first: min(first, former.quiet?.announced ?? first), logStart: log.start)
     try epochs.save(in: database, replacing: former)
     return epochs
   }
 
   /// Gives tokens of an epoch that is on disk.
   func begin(_ epochs: Epochs) {
-    beginsEpoch = false
-    published.withLock {
-      $0.epochs = epochs
-      $0.awaitsListener = false
-    }
+    published.withLock { $0.epochs = epochs }
   }
 }

@@ -36,13 +36,11 @@ actor EmbeddedStorage: ExclusiveStorage {
   /// Set from the move of a database to its place until the commit is durable for which it was moved.
   private var move: Move?
 
-  /// The newest commit, the creation of the database, or a version that was reserved since. Later commits have later versions.
+  /// The newest commit, the creation of the database, or a version that was reserved or announced since. Later commits have later versions.
   private(set) var lastVersion: SnapshotVersion
-  /// The newest commit, the beginning of an epoch, or the creation of the database. Unlike ``lastVersion`` it is never a reserved version,
-  /// which is kept in no file and says nothing of what clients have seen.
+  /// The newest commit, or the creation of the database. Unlike ``lastVersion`` it is never a reserved or announced version, which says nothing of
+  /// what clients have seen of this history.
   private(set) var committedVersion: SnapshotVersion
-  /// True until this start has committed something: that begins an epoch, see ``Epochs``.
-  var beginsEpoch: Bool
   nonisolated let waiting = CommitQueue<WaitingCommit>()
   var isClosed: Bool { published.withLock { $0.isClosed } }
   /// The number of the indexes' state, see `IndexTable.use`.
@@ -187,14 +185,13 @@ actor EmbeddedStorage: ExclusiveStorage {
       database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
       sortBudget: sortBudget, state: state, metrics: metrics, logger: logger)
     self.lastVersion = state.lastVersion
-    self.committedVersion = state.lastVersion
-    self.beginsEpoch = !state.isNew
+    self.committedVersion = state.committedVersion
     self.indexState = state.indexState
     self.openingTime = clock.now().microseconds
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: state.epochs, awaitsListener: !state.isNew,
+        epochs: state.epochs,
         file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,
@@ -402,6 +399,11 @@ extension EmbeddedStorage {
     committedVersion = version
   }
 
+  /// Takes note of a version that is no commit.
+  func note(announced version: SnapshotVersion) {
+    lastVersion = version
+  }
+
   /// A failure of the store that concerns one request alone.
   private struct RequestFailure: Error {
     var index: Int
@@ -467,7 +469,7 @@ extension EmbeddedStorage {
     if isTrimmed || (committedVersion != committedBefore && log.latestVersion != committedVersion) {
       try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
     }
-    guard beginsEpoch, let firstVersion else { return nil }
+    guard let firstVersion, epochs.quiet != nil else { return nil }
     return try storeNextEpoch(after: committedBefore, first: firstVersion)
   }
 
@@ -506,7 +508,8 @@ extension EmbeddedStorage {
         let database = try Database(location, options: Self.options)
         try ServerSchema.schema.migrate(database)
         let state = ServerState(
-          lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
+          committedVersion: committedVersion, lastVersion: lastVersion, logStart: log.start, indexState: indexState,
+          epochs: epochs)
         try state.adopt(in: database)
         file = try Self.fileAccess(to: location, databaseID, slots: readSlots, sortBudget: sortBudget)
         tables = try Tables(
@@ -615,7 +618,7 @@ extension EmbeddedStorage {
     }
     // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
     guard lastVersion < version else { return }
-    lastVersion = version
+    note(announced: version)
     published.withLock { $0.version = version }
   }
 }

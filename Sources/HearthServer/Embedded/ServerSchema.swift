@@ -26,9 +26,12 @@ enum ServerSchema {
         ]),
       Migration(version: 6, name: "epochs", statements: epochs),
       Migration(version: 7, name: "shares of clients in the batch responses", statements: responseShares),
+      Migration(
+        version: 8, name: "version that listeners were given",
+        statements: ["ALTER TABLE server_state ADD COLUMN announced_version INTEGER NOT NULL DEFAULT 0"]),
     ],
     probes: [
-      "SELECT last_version, log_start, index_state, log_bytes, counted_version FROM server_state",
+      "SELECT last_version, log_start, index_state, log_bytes, counted_version, announced_version FROM server_state",
       "SELECT number, epoch, after_version, first_version FROM server_epochs",
       "SELECT number, path, group_id, documents FROM server_collections",
       "SELECT id, version FROM server_changes INDEXED BY server_changes_by_collection WHERE collection = 0",

@@ -5,6 +5,9 @@ internal import HearthStore
 ///
 /// `last_version` in the table is the newest version that is not in the change log: a commit that changes documents does not write this row.
 struct ServerState {
+  /// The newest commit, or the creation of the database.
+  var committedVersion: SnapshotVersion
+  /// The same, or a later version that listeners were given.
   var lastVersion: SnapshotVersion
   var logStart: SnapshotVersion
   /// The size of the change log's rows up to `countedVersion`.
@@ -13,8 +16,6 @@ struct ServerState {
   /// The number of the indexes' state, see `IndexTable.use`.
   var indexState: Int64 = 0
   var epochs: Epochs
-  /// True if the database has just been created, and its only epoch with it.
-  var isNew = false
 
   /// The newest version in SQL, of a statement that reads the row.
   static let newestVersion =
@@ -25,20 +26,21 @@ struct ServerState {
   static func load(from database: Database, now: Timestamp) throws -> ServerState {
     try database.transaction("load server state") {
       let select = try database.prepare(
-        "SELECT \(newestVersion), log_start, index_state, log_bytes, counted_version FROM server_state WHERE id = 1")
+        """
+        SELECT \(newestVersion), log_start, index_state, log_bytes, counted_version, announced_version FROM server_state WHERE id = 1
+        """)
       if try select.step() {
-        let epochs = try Epochs(from: database)
-        let latest = SnapshotVersion(microseconds: try select.int64(at: 0))
+        let committed = SnapshotVersion(microseconds: try select.int64(at: 0))
         return ServerState(
-          // Listeners may have been given the version at which an epoch began, and no commit.
-          lastVersion: max(latest, epochs.all.last?.first ?? latest),
+          committedVersion: committed,
+          lastVersion: max(committed, SnapshotVersion(microseconds: try select.int64(at: 5))),
           logStart: SnapshotVersion(microseconds: try select.int64(at: 1)), logBytes: try select.int64(at: 3),
           countedVersion: SnapshotVersion(microseconds: try select.int64(at: 4)), indexState: try select.int64(at: 2),
-          epochs: epochs)
+          epochs: Epochs(try Epochs(from: database).all, quiet: Epochs.Quiet(latestCommit: committed)))
       }
       let version = SnapshotVersion(microseconds: max(now.microseconds, 1))
       let state = ServerState(
-        lastVersion: version, logStart: version, epochs: Epochs(creation: version), isNew: true)
+        committedVersion: version, lastVersion: version, logStart: version, epochs: Epochs(creation: version))
       try state.insert(into: database)
       return state
     }
@@ -66,6 +68,12 @@ struct ServerState {
     try update.bind(2, logStart.microseconds)
     try update.bind(3, logBytes)
     try update.run()
+  }
+
+  /// Saves a version that listeners are given, and that is no commit.
+  static func saveAnnounced(_ version: SnapshotVersion, in database: Database) throws {
+    try database.update(
+      "UPDATE server_state SET announced_version = ? WHERE id = 1", .integer(version.microseconds))
   }
 
   static func save(indexState: Int64, in database: Database) throws {

@@ -373,9 +373,9 @@ extension Session {
   /// The commits, for streams, which ask for a grant for each of their targets.
   var feed: ChangeFeed { storage.feed }
 
-  /// As ``ChangeSource/catchUpFeed()``.
-  func catchUpFeed() async throws(StatusError) {
-    try await storage.catchUpFeed()
+  /// As ``ChangeSource/catchUpFeed(seen:)``.
+  func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
+    try await storage.catchUpFeed(seen: seen)
   }
 
   /// As ``ChangeSource/epochs``.

@@ -4,7 +4,7 @@ internal import HearthModel
 ///
 /// | a stream | asks for |
 /// |---|---|
-/// | starts to follow a target | ``catchUpFeed()``, and the target at the feed's version after that |
+/// | starts to follow a target | ``catchUpFeed(seen:)``, and the target at the feed's version after that |
 /// | is woken | the matches of ``feed`` since the version that it has sent |
 /// | resumes, or is slower than the feed's memory | ``difference(of:after:through:from:edges:)`` |
 ///
@@ -20,10 +20,11 @@ protocol ChangeSource: AnyObject, Sendable {
   /// Brings the feed to the present: when it returns, all commits that were acknowledged before the call, by whichever process, are published.
   ///
   /// Called once for each target that is added to a stream. A storage that publishes all commits before they are acknowledged returns at once,
-  /// except to the first listener of a start, for which it may begin an epoch.
+  /// unless clients may have seen later versions than its own.
   ///
+  /// - Parameter seen: A version that the client has seen, of this history or of another one; nil if it says nothing of it.
   /// - Throws: UNAVAILABLE if the present cannot be found out, CANCELLED. The stream ends and the client listens again.
-  func catchUpFeed() async throws(StatusError)
+  func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError)
 
   /// The epochs of the database: they tell which positions of clients lie in its present history. They are known without waiting.
   ///

@@ -4,14 +4,14 @@ internal import HearthModel
 ///
 /// A folder that is restored from a copy continues from an earlier state, and clients know commits that it lacks. Versions are times, so
 /// later commits have later versions, and a version alone does not show which history its owner has seen. Therefore a new epoch starts with
-/// the first commit after each start, in the same transaction, or with the first listener if that one comes earlier. A position names its
-/// epoch. It is good if its epoch is known and has not ended before it:
+/// the first commit after each start, in the same transaction, and a position names its epoch. A position is good if its epoch is known and
+/// has not ended before it:
 ///
 ///     original   e1 ─ a ─ b ─ c             (e1, c) was given to a client
 ///     copy       e1 ─ a ─ b ─┬ e2 ─ d       e1 ended with b: (e1, b) is good, (e1, c) is not
 ///
-/// The epoch of a listener begins at the present time. So the first snapshot of a restored database is later than all that its clients have
-/// seen of the lost history, and they take it, see ``EmbeddedStorage/catchUpFeed()``.
+/// Before its first commit, a start may show its state at a later version to its listeners, see ``EmbeddedStorage/catchUpFeed(seen:)``. Their
+/// positions are those of the commit before.
 ///
 /// This detects every restoration that is followed by a start of the server, even from a copy that was made while the server ran, and needs
 /// no support of the file system. It does not detect a machine that is restored together with the memory of its processes.
@@ -23,8 +23,18 @@ struct Epochs: Sendable {
     var id: [UInt8]
     /// The newest version when it began, the last one of the epoch before.
     var after: SnapshotVersion
-    /// Its first commit, the version at which its first listener came, or the creation of the database.
+    /// Its first commit, an earlier version that its start has announced, or the creation of the database.
     var first: SnapshotVersion
+  }
+
+  /// A start that has not committed anything.
+  struct Quiet: Sendable {
+    /// The newest commit. All later versions show the same.
+    var latestCommit: SnapshotVersion
+    /// The first version that this start has announced, see ``ServerState/saveAnnounced(_:in:)``.
+    var announced: SnapshotVersion?
+    /// False once a listener has come.
+    var awaitsListener = true
   }
 
   /// More epochs are not kept, however short the history. Their positions count as unknown.
@@ -32,9 +42,12 @@ struct Epochs: Sendable {
 
   /// Oldest first.
   let all: [Epoch]
+  /// Nil once the start has begun an epoch.
+  var quiet: Quiet?
 
-  init(_ all: [Epoch]) {
+  init(_ all: [Epoch], quiet: Quiet? = nil) {
     self.all = all
+    self.quiet = quiet
   }
 
   /// The epoch of a new database.
@@ -46,6 +59,9 @@ struct Epochs: Sendable {
 
   /// The token of a version that the database has given out.
   func token(at version: SnapshotVersion) -> ResumeToken {
+    if let quiet, version > quiet.latestCommit, let last = all.last {
+      return ResumeToken(epoch: last.id, version: quiet.latestCommit)
+    }
     let epoch = all.last { $0.first <= version } ?? all.first
     return ResumeToken(epoch: epoch?.id ?? [], version: version)
   }

@@ -104,7 +104,7 @@ struct ListenSession {
     // Joined before the version is chosen: a commit in between would otherwise not reach this target.
     target.query = feed.join(target.source, by: subscriber)
     do {
-      try await database.catchUpFeed()
+      try await database.catchUpFeed(seen: ResumePosition.seen(by: message))
       // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
       if targets.isEmpty {
         version = feed.match()

@@ -171,6 +171,33 @@ struct QueueTests {
     #expect(try steps(queued: 4) == steps(queued: 100))
   }
 
+  @Test("the same for answers that the watch stream was ahead of, after the first of them")
+  func costOfOvertakenAnswers() throws {
+    func steps(queued: Int) throws -> [Int] {
+      let cache = try TestCache(.memory)
+      defer { cache.close() }
+      let store = cache.store
+      try store.receive(found("rooms/a", 1, ["n": .integer(0)]), at: 1)
+      for _ in 0..<queued {
+        try store.write(
+          .patch(
+            key("rooms/a"), [:], mask: .empty,
+            transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
+      }
+      try store.receive(found("rooms/a", 14, ["n": .integer(5)]), at: 14)
+      var steps: [Int] = []
+      for result in 1...5 {
+        steps.append(
+          try cache.statementSteps {
+            try store.acknowledgeNext(at: 9 + Int64(result), transformResults: [[.integer(Int64(result))]])
+          })
+        #expect(try store.read("rooms/a").values == ["n": .integer(Int64(queued))])
+      }
+      return Array(steps.dropFirst())
+    }
+    #expect(try steps(queued: 10) == steps(queued: 100))
+  }
+
   @Test("reading the local view costs the same however many writes wait for the document")
   func costOfReading() throws {
     func steps(queued: Int) throws -> Int {

@@ -1,7 +1,9 @@
+import Dispatch
 import Foundation
 import HearthModel
 import HearthStore
 import HearthWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -305,14 +307,91 @@ struct RestoredFolderTests {
     }
   }
 
-  @Test("listeners get their results where no epoch can begin")
+  @Test("all listeners that come together get a snapshot of the present")
+  func together() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      await site.stop()
+      site.clock.advance(seconds: 1)
+      let now = SnapshotVersion(microseconds: site.clock.now)
+      let (hasEntered, release) = (Mutex(false), DispatchSemaphore(value: 0))
+      let fixture = try StorageFixture(location: .file(path: site.folder + "/database.sqlite"), clock: site.clock) {
+        if case .transaction("announce version") = $0 {
+          hasEntered.withLock { $0 = true }
+          release.wait()
+        }
+        return nil
+      }
+      func listen() -> Task<SnapshotVersion?, any Error> {
+        Task {
+          var listener = Listener(fixture)
+          _ = try await listener.add(DatabaseSite.query)
+          return listener.readTimes.last
+        }
+      }
+      let first = listen()
+      try await waitUntil { hasEntered.withLock { $0 } }
+      let others = (0..<4).map { _ in listen() }
+      release.signal()
+      for listener in [first] + others { #expect(try await listener.value == now) }
+      await fixture.storage.close()
+    }
+  }
+
+  @Test(
+    "a client that comes back from a copy that goes on elsewhere gets a later snapshot than the copy's, once a second at most"
+  )
+  func otherCopy() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      let other = try DatabaseSite(site.folder + ".copy", clock: site.clock)
+      try await other.restore(try site.copy())
+      _ = try await site.token()
+      site.clock.advance(seconds: 10)
+      let token = try await other.token()
+      site.clock.advance(seconds: 10)
+      func readTime(_ token: [UInt8]) async throws -> SnapshotVersion? {
+        var listener = Listener(try site.start())
+        _ = try await listener.add(DatabaseSite.query, token: token)
+        return listener.readTimes.last
+      }
+      let now = SnapshotVersion(microseconds: site.clock.now)
+      #expect(try await readTime(token) == now)
+      let future = ResumeToken(epoch: [1], version: SnapshotVersion(microseconds: site.clock.now + 60_000_000)).bytes
+      site.clock.advance(milliseconds: 500)
+      let early = ResumeToken(epoch: [1], version: SnapshotVersion(microseconds: site.clock.now)).bytes
+      for token in [future, early] { #expect(try await readTime(token) == now) }
+      site.clock.advance(milliseconds: 600)
+      #expect(try await readTime(early) == SnapshotVersion(microseconds: site.clock.now))
+      await other.stop()
+    }
+  }
+
+  @Test("a quiet database that is opened again and again stores no epochs, and its first token stays good")
+  func quiet() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      let token = try await site.restart().storage.epochs.token(at: SnapshotVersion(microseconds: site.clock.now)).bytes
+      let rows = try await site.start().storage.epochRows
+      for _ in 0..<40 {
+        site.clock.advance(seconds: 400)
+        #expect(try await site.resume(token) == Self.nothing)
+        _ = try await site.restart()
+      }
+      #expect(try await site.start().storage.epochRows == rows)
+      try await site.set("c/b")
+      #expect(try await site.resume(token) == ["add 2", "c/b in 2", "current 2", "snapshot"])
+    }
+  }
+
+  @Test("listeners get their results where the version for them cannot be stored")
   func fullDisk() async throws {
     try await DatabaseSite.run { site in
       let version = try await site.set("c/a")
       await site.stop()
       site.clock.advance(seconds: 1)
       let fixture = try StorageFixture(location: .file(path: site.folder + "/database.sqlite"), clock: site.clock) {
-        guard case .transaction("begin epoch") = $0 else { return nil }
+        guard case .transaction("announce version") = $0 else { return nil }
         return StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13)
       }
       var listener = Listener(fixture)

@@ -89,9 +89,9 @@ final class ObservedStorage: ExclusiveStorage {
   var feed: ChangeFeed { storage.feed }
   var locks: TransactionLocks { storage.locks }
   var epochs: Epochs { otherEpochs() ?? storage.epochs }
-  func catchUpFeed() async throws(StatusError) {
+  func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
     try await beforeCatchUp()
-    try await storage.catchUpFeed()
+    try await storage.catchUpFeed(seen: seen)
   }
   func use() -> StorageUse { storage.use() }
   func trimHistory() async { await storage.trimHistory() }

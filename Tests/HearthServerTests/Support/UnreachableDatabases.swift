@@ -36,7 +36,7 @@ private final class UnreachableStorage: ServerStorage {
   let epochs = Epochs(creation: version)
 
   func use() -> StorageUse { StorageUse(historyBytes: 0, writeAheadLogBytes: 0, waitingReads: 0) }
-  func catchUpFeed() async throws(StatusError) { throw UnreachableDatabases.error }
+  func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) { throw UnreachableDatabases.error }
 
   func difference(
     of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,

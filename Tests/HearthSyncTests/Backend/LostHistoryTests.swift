@@ -71,4 +71,25 @@ struct LostHistoryTests {
     #expect(event.contradicts(key("rooms/a"), at: version(25)))
     #expect(!event.contradicts(key("rooms/a"), at: version(5)) && !event.contradicts(key("rooms/b"), at: version(25)))
   }
+
+  @Test(
+    "the look-up of a conflict replaces a document of the lost history, and later edits have the backend's as their base"
+  )
+  func conflict() throws {
+    let conflictRules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .remoteWins)])
+    let client = try TestClient(durable: true, conflictRules: conflictRules)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 5, number(2))], at: 10)
+    client.post(.unlisten(listener))
+    client.write(set("rooms/a", 3))
+    try client.refuseWrite(.failedPrecondition)
+    var remote = found("rooms/a", 4, number(1))
+    remote.readTime = version(20)
+    client.post(.lookedUp(client.lookUps.removeFirst().id, .success([remote])))
+    let known = try client.engine.localStore.readDocument(key("rooms/a"))
+    #expect(known.version == version(4))
+    #expect(try known.fields.decoded() == number(1))
+    client.write(set("rooms/a", 3))
+    #expect(client.sentBatches.last?.first?.precondition == .updateTime(version(4)))
+  }
 }
