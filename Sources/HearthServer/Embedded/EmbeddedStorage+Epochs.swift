@@ -25,7 +25,7 @@ extension EmbeddedStorage {
     // Once a second at most: clients may make up what they have seen.
     let isSeen = seen.map { $0 > lastVersion && $0 <= version } ?? false
     guard isFirst || isSeen && version.microseconds - lastVersion.microseconds > 1_000_000 else { return }
-    // Tried once at a start: listeners do not depend on it. Those that come meanwhile wait for the writer.
+    // Tried once at a start: listeners do not depend on it. Those that come at the same time wait for the writer.
     defer { published.withLock { $0.epochs.quiet?.awaitsListener = false } }
     // A clock that is behind shows no time that is later.
     guard version > lastVersion else { return }
@@ -34,7 +34,7 @@ extension EmbeddedStorage {
         try requireSafeDisk()
         try database.transaction("announce version") { try ServerState.saveAnnounced(version, in: database) }
         note(announced: version)
-        published.withLock { $0.epochs.quiet?.announced = $0.epochs.quiet?.announced ?? version }
+        published.withLock { if $0.epochs.quiet?.announced == nil { $0.epochs.quiet?.announced = version } }
         return ((), [CommittedChange(version: version)])
       } catch {
         rollBack(to: before)
