@@ -314,7 +314,8 @@ struct RestoredFolderTests {
       await site.stop()
       site.clock.advance(seconds: 1)
       let now = SnapshotVersion(microseconds: site.clock.now)
-      let (hasEntered, release) = (Mutex(false), DispatchSemaphore(value: 0))
+      let hasEntered = Mutex(false)
+      let release = DispatchSemaphore(value: 0)
       let fixture = try StorageFixture(location: .file(path: site.folder + "/database.sqlite"), clock: site.clock) {
         if case .transaction("announce version") = $0 {
           hasEntered.withLock { $0 = true }

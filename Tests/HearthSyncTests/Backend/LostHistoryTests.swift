@@ -76,8 +76,8 @@ struct LostHistoryTests {
     "the look-up of a conflict replaces a document of the lost history, and later edits have the backend's as their base"
   )
   func conflict() throws {
-    let conflictRules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: true))])
-    let client = try TestClient(durable: true, conflictRules: conflictRules)
+    let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: true))
+    let client = try TestClient(durable: true, conflictRules: ConflictRules([rule]))
     let listener = client.listen(rooms)
     try client.fill(2, [found("rooms/a", 5, number(2))], at: 10)
     client.post(.unlisten(listener))
