@@ -350,7 +350,11 @@ extension BackendLink {
   private mutating func sendAdd(_ target: TargetData, _ confirmed: ConfirmedKeys) -> [SyncAction] {
     assert(watchStream.isOpen, "Target \(target.targetID) is asked for on a stream that is not open.")
     let request = TargetRequest(target) { confirmed(of: target.targetID).count }
-    aggregator.requestSent(target.targetID, isWhole: request.resumeToken.isEmpty && request.readTime == nil)
+    let resumes = !request.resumeToken.isEmpty || request.readTime != nil
+    aggregator.requestSent(
+      target.targetID, isWhole: !resumes,
+      expecting: resumes && target.snapshotVersion > .none
+        ? confirmed.versions(after: target.snapshotVersion, in: target.targetID) : [:])
     return watchStream.send(.addTarget(request))
   }
 

@@ -18,6 +18,18 @@ struct ConfirmedKeys {
   /// The target whose state the target of a read continues from; nil for all other targets.
   func continuedTarget(of targetID: TargetID) -> TargetID? { freshReads.listenedTarget(of: targetID) }
 
+  /// The confirmed documents of a target that are shown at later versions than one, with these.
+  func versions(after version: SnapshotVersion, in targetID: TargetID) -> [DocumentKey: SnapshotVersion] {
+    var versions: [DocumentKey: SnapshotVersion] = [:]
+    for query in queries.queries(of: continuedTarget(of: targetID) ?? targetID) {
+      for document in query.view.documents.documents
+      where document.version > version && query.view.confirmedKeys.contains(document.key) {
+        versions[document.key] = document.version
+      }
+    }
+    return versions
+  }
+
   func callAsFunction(of targetID: TargetID) -> Set<DocumentKey> {
     if let resolution = limbo.resolution(of: targetID) {
       return resolution.hasReceivedDocument ? [resolution.key] : []

@@ -36,6 +36,8 @@ struct WatchChangeAggregator {
     var isReset = false
     /// True until the target is current, if the backend sends everything that it has: nothing is resumed, or it was reset.
     var isWhole = false
+    /// Documents that must come, see ``WatchChangeAggregator/requestSent(_:isWhole:expecting:)``.
+    var expected: [DocumentKey: SnapshotVersion] = [:]
     /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
 
@@ -47,6 +49,7 @@ struct WatchChangeAggregator {
 
     mutating func note(_ change: DocumentChange?, of key: DocumentKey) {
       documents[key] = change
+      if !expected.isEmpty { expected[key] = nil }
       hasChanges = true
     }
 
@@ -124,10 +127,18 @@ struct WatchChangeAggregator {
 
   /// The client asked the backend to add or remove the target.
   ///
-  /// - Parameter isWhole: True if it is asked for everything that the target has, and not for the changes since an earlier state.
-  mutating func requestSent(_ targetID: TargetID, isWhole: Bool = false) {
-    targets[targetID, default: Gathered()].outstandingAnswers += 1
-    targets[targetID]?.isWhole = isWhole
+  /// - Parameters:
+  ///   - isWhole: True if it is asked for everything that the target has, and not for the changes since an earlier state.
+  ///   - expected: The documents of the target that the client knows at later versions than that of the earlier state. They have changed since, so
+  ///     an answer without one of them is of a history that lacks those versions.
+  mutating func requestSent(
+    _ targetID: TargetID, isWhole: Bool = false, expecting expected: [DocumentKey: SnapshotVersion] = [:]
+  ) {
+    var target = targets[targetID] ?? Gathered()
+    target.outstandingAnswers += 1
+    target.isWhole = isWhole
+    target.expected = expected
+    targets[targetID] = target
   }
 
   /// The client stopped listening because the backend refused the target.
@@ -216,9 +227,24 @@ struct WatchChangeAggregator {
     readFilters = [:]
   }
 
+  /// Finds the targets whose answers lack documents that they must have, and lets them be asked for anew, without their token.
+  ///
+  /// A backend that was restored from a copy resumes a target from a token of before the copy, and does not know that the client has later
+  /// documents from elsewhere: of another target, or by its own writes.
+  private mutating func findLostHistory(at version: SnapshotVersion, _ source: some WatchTargetSource) {
+    let lacking = targets.filter { id, target in
+      target.isCurrent && target.expected.values.contains { $0 <= version } && isActive(id, source)
+    }
+    for id in lacking.keys {
+      reset(id, source)
+      mismatches[id] = mismatches[id] ?? .listen
+    }
+  }
+
   /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts again.
   mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
     compareContinuedTargets(source)
+    findLostHistory(at: version, source)
     var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)
     for id in targets.keys.sorted() where isActive(id, source) {
       // Adds to what was gathered, so it comes before the target's part is taken.

@@ -92,4 +92,47 @@ struct LostHistoryTests {
     client.write(set("rooms/a", 3))
     #expect(client.sentBatches.last?.first?.precondition == .updateTime(version(4)))
   }
+
+  @Test("a result that is resumed from before the copy, and lacks a later document of the client's, is asked for again")
+  func goodToken() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 4, number(1)), found("rooms/b", 4, number(1))], at: 10)
+    client.post(.unlisten(listener))
+    client.write(set("rooms/a", 2))
+    try client.commit(at: 12)
+    let other = client.listen(rooms)
+    #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
+    try client.acknowledge(2)
+    try client.current(2, token: "token-20")
+    try client.snapshot(20)
+    #expect(client.watched[2]?.resumeToken.isEmpty == true)
+    #expect(client.snapshots[other]?.last?.isFromCache == true)
+    try client.acknowledgeRemoval(2)
+    try client.fill(2, [found("rooms/a", 4, number(1)), found("rooms/b", 4, number(1))], at: 21)
+    #expect(try states(client, of: other) == ["rooms/a": 4, "rooms/b": 4])
+    #expect(client.snapshots[other]?.last?.isFromCache == false)
+  }
+
+  @Test(
+    "a result that has the later document, or one that left it, or is older than the document, is good",
+    arguments: 0..<3)
+  func honest(_ kind: Int) throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 4, number(1))], at: 10)
+    client.post(.unlisten(listener))
+    client.write(set("rooms/a", 2))
+    try client.commit(at: 30)
+    client.listen(rooms)
+    try client.acknowledge(2)
+    switch kind {
+    case 0: try client.put(found("rooms/a", 30, number(2)), into: 2)
+    case 1: try client.put(missing("rooms/a", 31), into: 2)
+    default: break
+    }
+    try client.current(2, token: "token-20")
+    try client.snapshot(kind == 2 ? 20 : 31)
+    #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
+  }
 }
