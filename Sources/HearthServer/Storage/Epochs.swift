@@ -60,7 +60,7 @@ struct Epochs: Sendable {
   /// The token of a version that the database has given out.
   func token(at version: SnapshotVersion) -> ResumeToken {
     if let quiet, version > quiet.latestCommit, let last = all.last {
-      return ResumeToken(epoch: last.id, version: quiet.latestCommit)
+      return ResumeToken(epoch: last.id, version: quiet.latestCommit, snapshot: version)
     }
     let epoch = all.last { $0.first <= version } ?? all.first
     return ResumeToken(epoch: epoch?.id ?? [], version: version)
@@ -70,7 +70,8 @@ struct Epochs: Sendable {
   func contains(_ token: ResumeToken) -> Bool {
     guard let index = all.lastIndex(where: { $0.id == token.epoch }) else { return false }
     let next = all.index(after: index)
-    return next == all.endIndex || token.version <= all[next].after
+    let end = next == all.endIndex ? quiet?.latestCommit : all[next].after
+    return end.map { token.version <= $0 } ?? true
   }
 
   /// True unless what a stream has sent up to a token was replaced. The token's epoch may be forgotten by now: the stream has stayed open while

@@ -4,10 +4,10 @@ internal import SwiftProtobuf
 
 /// The position from which a client resumes a target.
 enum ResumePosition {
-  /// The version of the client's token, whichever history it is of.
+  /// The version of the snapshot that the client has seen, whichever history it is of.
   static func seen(by message: Google_Firestore_V1_Target) -> SnapshotVersion? {
     guard case .resumeToken(let bytes) = message.resumeType else { return nil }
-    return ResumeToken(bytes: [UInt8](bytes))?.version
+    return ResumeToken(bytes: [UInt8](bytes))?.snapshot
   }
 
   /// The version up to which the client has the target; nil when it has to start from the beginning. A token that is broken, foreign, too old
