@@ -65,7 +65,12 @@ extension DataError {
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
       case .invalidArgument where error.message.contains("invalid jwt"):
-        " This server does not tell callers apart: leave out --token, and HEARTH_TOKEN."
+        " What was given with --token or HEARTH_TOKEN is no token. A token is a JSON Web Token: three parts with full stops between "
+          + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "
+          + "user. This server does not tell callers apart, so it takes \"owner\" as well, and none: leave out both."
+      case .unauthenticated where error.message.contains("not a JSON Web Token"):
+        " Users have a token of three parts with full stops between them, which Firebase Auth (getIDToken) or an OpenID provider gives; "
+          + "administrators have a line of the server's --admin-token-file. Give one of them with --token or HEARTH_TOKEN."
       case .unauthenticated where error.message.contains("token is not accepted"):
         " Give another one with --token or HEARTH_TOKEN."
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."

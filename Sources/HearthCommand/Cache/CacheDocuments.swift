@@ -60,7 +60,7 @@ enum CacheDocuments {
     for document in documents {
       let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
       table.add([
-        document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
+        ShellWord.bare(document.key.canonicalString), document.hasLocalMutations ? "yes" : "", updated,
         DocumentTable.cell(.map(try document.shownFields), database),
       ])
     }

@@ -184,8 +184,7 @@ struct CacheGetCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
-      var keys: [DocumentKey] = []
-      for document in documents { keys.append(try DataPath.document(document)) }
+      let keys = try DataPath.documents(documents)
       let (found, database) = try CacheInspection.read(folder: options.folder) { cache in
         (try keys.map { try cache.document(for: $0, as: view.viewpoint) }, cache.nameForValues)
       }

@@ -21,9 +21,7 @@ struct DataGetCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await connection.run { [documents, format, version = time.version] backend in
-      var keys: [DocumentKey] = []
-      for document in documents { keys.append(try DataPath.document(document)) }
-      let found = try await backend.documents(for: keys, at: version)
+      let found = try await backend.documents(for: try DataPath.documents(documents), at: version)
       try Self.show(found.filter(\.isFound), format, backend)
       let missing = found.filter { !$0.isFound }
       for document in missing {
@@ -120,7 +118,7 @@ struct DataDeleteCommand: AsyncParsableCommand {
         JSONText.object(deleted + (time.map { [("commitTime", .string($0))] } ?? [])).compact)
     } else if let time {
       try StandardOutput().writeLine(
-        "Document \(TableLayout.safe(path)) is deleted, in \(backend.databaseID) at \(time).")
+        "Document \(TableLayout.safe(ShellWord.bare(path))) is deleted, in \(backend.databaseID) at \(time).")
     }
   }
 

@@ -143,7 +143,10 @@ struct DataCommandTests {
         (["set", "a/b", "--json", #"{"n": {"$incremnt": 1}}"#], "the nearest is $increment"),
         (["set", "a/b", "--json", #"{"n": {"$delete": true}}"#], "$delete needs --merge or --update"),
         (["get", "a/b", "--host", "http://x"], "--host"), (["query", "a", "--select", "x,"], "--select"),
-        (["count", "a", "--sum", "x y"], "--sum"), (["query", "a", "--where", "amount >"], "a value is missing"),
+        (["count", "a", "--sum", "x y"], "--sum"),
+        (["count", "a", "--sum", "x,y"], "Repeat the option for each further field"),
+        (["query", "a", "--select", "x;y"], "separated by commas, and \";\" (character 2) is none"),
+        (["query", "a", "--where", "amount >"], "a value is missing"),
       ] {
         let output = try await place.hearth(arguments)
         #expect(
