@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import HearthData
 import HearthModel
 
@@ -131,14 +130,10 @@ struct DataDeleteCommand: AsyncParsableCommand {
 
   private func confirm(_ path: ResourcePath, _ backend: DataBackend) throws {
     guard !yes else { return }
-    let what =
-      "\"\(TableLayout.safe(path.canonicalString))\" and everything below it, in \(backend.databaseID) at \(backend.place)"
+    let what = "\"\(path.canonicalString)\" and everything below it, in \(backend.databaseID) at \(backend.place)"
     guard Terminal.isInputTerminal else {
       throw DataError("Nothing was deleted: add --yes to delete \(what).")
     }
-    Terminal.writeError(Data("Delete \(what)? [y/N] ".utf8))
-    guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
-      throw DataError("Nothing was deleted.")
-    }
+    try Confirmation.ask("Delete \(what)?")
   }
 }
