@@ -155,12 +155,15 @@ struct ConnectionOptions: ParsableArguments {
 /// A time in the past.
 struct ReadTimeOptions: ParsableArguments {
   @Option(
-    help: "Read the state at this time, such as 2026-03-01T12:30:00Z; backends keep about an hour of history.")
+    help: """
+      Read the state at this time, a date and a time with its offset from UTC: \(TimeText.forms). Backends keep about an hour of history.
+      """)
   var readTime: String?
 
   func validate() throws {
     if let readTime, ValueJSON.time(readTime) == nil {
-      throw ValidationError("--read-time \(readTime): expected a time such as 2026-03-01T12:30:00Z.")
+      let meant = TimeText.meant(by: readTime).map { " Write \($0.rfc3339)." } ?? " Such times are \(TimeText.forms)."
+      throw ValidationError("--read-time \(readTime): expected a date and a time with its offset from UTC.\(meant)")
     }
   }
 

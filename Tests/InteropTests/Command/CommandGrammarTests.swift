@@ -111,7 +111,10 @@ struct CommandGrammarTests {
   @Test(
     "positions, limits and paths are refused alike",
     arguments: [
-      (["--limit", "0"], "--limit 0"), (["--start-at", "[1, 2]"], "--start-at"),
+      (["--limit", "0"], "--limit 0"),
+      (["--start-at", "[1, 2]"], "The orders are __name__. Without --order-by a position is the id of a document"),
+      (["--order-by", "n", "--end-at", "[1, \"a\", 2]"], "such as '[\"CA\", 5]'. The orders are n, __name__."),
+      (["--start-after", "true"], "compared with ids or paths of documents. Without --order-by a position is the id"),
       (["--start-at", "1", "--start-after", "2"], "exclude each other"), (["--end-at", "'x'"], "--end-at"),
     ])
   func positions(arguments: [String], advice: String) async throws {

@@ -153,6 +153,13 @@ struct DataCommandTests {
           output.status == 64 && output.text.hasPrefix("hearth data: ") && output.text.contains(text),
           "\(arguments): \(output.status) \(output.text)")
       }
+      for (time, advice) in [
+        ("2026-03-01", "Write 2026-03-01T00:00:00Z."), ("2026-03-01 12:30", "Write 2026-03-01T12:30:00Z."),
+        ("soon", "Such times are 2026-03-01T12:30:00Z, 2026-03-01T12:30:00.25Z or 2026-03-01T14:30:00+02:00."),
+      ] {
+        let output = try await place.hearth("get", "a/b", "--read-time", time)
+        #expect(output.status == 64 && output.text.contains(advice), "\(output.text)")
+      }
       for arguments in [
         ["set", "a/b"], ["set", "a/b", "--merge", "--update", "--json", "{}"], ["export", "x", "--parallel", "0"],
         ["import", "-", "--resume"], ["query", "a", "--limit", "x"], ["get", "a/b", "--read-time", "soon"],
