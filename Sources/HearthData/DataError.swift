@@ -32,6 +32,12 @@ extension DataError {
     DataError("\"\(path)\" \(fault)")
   }
 
+  /// True if the other end has ended a handshake because of this end's certificate (RFC 8446, section 6.2).
+  private static func refusesCertificate(_ message: String) -> Bool {
+    ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_EXPIRED", "ALERT_CERTIFICATE_UNKNOWN"]
+      .contains(where: message.contains)
+  }
+
   /// The failure of a call, with a hint for the usual reasons.
   package init(_ error: StatusError, doing what: String, at place: String) {
     guard !error.message.contains("Connection refused") else {
@@ -48,7 +54,24 @@ extension DataError {
     }
     guard !error.message.contains("failedToValidateHostname") else {
       self.init(
-        "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has.")
+        "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has. An address has to be in it "
+          + "as one (subjectAltName=IP:127.0.0.1), a name as one (DNS:localhost).")
+      return
+    }
+    guard !error.message.contains("CERTIFICATE_REQUIRED") else {
+      self.init(
+        "\(what): the server at \(place) demands a certificate of its callers: give yours with --cert-file and --key-file."
+      )
+      return
+    }
+    guard !error.message.contains("KEY_VALUES_MISMATCH"), !error.message.contains("KEY_TYPE_MISMATCH") else {
+      self.init("\(what): the key in --key-file does not belong to the first certificate in --cert-file.")
+      return
+    }
+    guard !Self.refusesCertificate(error.message) else {
+      self.init(
+        "\(what): the server at \(place) does not accept the certificate in --cert-file: it is of an authority that the server does not "
+          + "know (`hearth serve` knows those of --tls-client-authority), or of another time.")
       return
     }
     guard !error.message.contains("Couldn't resolve") else {

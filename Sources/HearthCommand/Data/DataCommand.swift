@@ -61,6 +61,17 @@ struct ConnectionOptions: ParsableArguments {
       """, completion: .file())
   var authorityFile: String?
 
+  @Option(
+    name: .customLong("cert-file"),
+    help: """
+      With --tls: a PEM file with a certificate of yours, for a server that demands one (--tls-client-authority), followed by those of \
+      intermediate authorities.
+      """, completion: .file())
+  var certificateFile: String?
+
+  @Option(help: "The private key of --cert-file in PEM form, without a passphrase.", completion: .file())
+  var keyFile: String?
+
   @Option(help: "The project; by default GOOGLE_CLOUD_PROJECT, the project of the credentials, or \"demo\".")
   var project: String?
 
@@ -85,6 +96,8 @@ struct ConnectionOptions: ParsableArguments {
     options.host = host
     options.usesTLS = tls
     options.authorityFile = authorityFile
+    options.certificateFile = certificateFile
+    options.keyFile = keyFile
     options.project = project
     options.database = database
     options.credentialsFile = credentials

@@ -81,6 +81,48 @@ final class ServeAccessTests {
     #expect(warnings.count == 1 && warnings[0].contains("\(folder)/tokens"), "\(warnings)")
   }
 
+  @Test("hearth data shows a client certificate to a server that demands one, and says what is wrong with another")
+  func clientCertificates() async throws {
+    let certificate = try file("certificate.pem", TestAuthority.server)
+    let (_, port, server) = try await serve([
+      "--admin-token-file", try file("tokens", Self.secret), "--tls-certificate", certificate, "--tls-key",
+      try file("key.pem", TestAuthority.serverKey), "--tls-client-authority",
+      try file("clients.pem", TestAuthority.clientRoot),
+    ])
+    let place = [
+      "--host", "127.0.0.1:\(port)", "--tls", "--ca-file", try file("authority.pem", TestAuthority.root), "--project",
+      "p",
+    ]
+    func set(_ arguments: [String]) async throws -> (status: Int32, text: String) {
+      try await hearth(
+        ["data", "set", "a/b", "--json", "{}"] + place + arguments, environment: ["HEARTH_TOKEN": Self.secret])
+    }
+    let (own, key) = (try file("client.pem", TestAuthority.client), try file("client-key.pem", TestAuthority.clientKey))
+    let strangerKey = try file("stranger-key.pem", TestAuthority.strangerKey)
+    let accepted = try await set(["--cert-file", own, "--key-file", key])
+    #expect(accepted.status == 0, "\(accepted.text)")
+    for (arguments, text) in [
+      ([], "demands a certificate of its callers: give yours with --cert-file and --key-file"),
+      (
+        ["--cert-file", try file("stranger.pem", TestAuthority.stranger), "--key-file", strangerKey],
+        "does not accept the certificate in --cert-file"
+      ),
+      (
+        ["--cert-file", own, "--key-file", strangerKey],
+        "the key in --key-file does not belong to the first certificate"
+      ),
+      (["--cert-file", own, "--key-file", own], "--key-file \"\(own)\" has no private key in PEM form"),
+      (["--cert-file", key, "--key-file", key], "--cert-file \"\(key)\" has no certificate in PEM form"),
+    ] {
+      let refused = try await set(arguments)
+      #expect(refused.status == 1 && refused.text.contains(text), "\(arguments): \(refused.text)")
+    }
+    let alone = try await set(["--cert-file", own])
+    #expect(alone.status == 64 && alone.text.contains("belong together"), "\(alone.text)")
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
   func check() async throws {
     func rules(_ condition: String) -> String {
