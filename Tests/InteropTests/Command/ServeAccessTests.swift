@@ -123,6 +123,36 @@ final class ServeAccessTests {
     #expect(await server.waitForExit() == 0)
   }
 
+  @Test("the log tells of a client that does not speak TLS, and a metric of the time until the certificate expires")
+  func handshakes() async throws {
+    let (lines, port, server) = try await serve([
+      "--admin-token-file", try file("tokens", Self.secret), "--tls-certificate",
+      try file("certificate.pem", TestAuthority.server), "--tls-key", try file("key.pem", TestAuthority.serverKey),
+      "--metrics-port", "0",
+    ])
+    let plain = try await hearth(["data", "get", "a/b", "--host", "127.0.0.1:\(port)"])
+    #expect(plain.status == 1 && plain.text.contains("If it uses TLS, add --tls."), "\(plain.text)")
+    func told() throws -> [Substring] {
+      try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter {
+        $0.contains("a connection failed to begin with TLS")
+      }
+    }
+    try await waitUntil { try !told().isEmpty }
+    let line = try #require(try told().first)
+    #expect(
+      line.contains(" notice ") && line.contains("address=127.0.0.1")
+        && line.contains("reason=the client does not speak TLS"), "\(line)")
+    let word = try #require(lines.first { $0.contains("/metrics") }?.split(separator: " ").last)
+    let (data, _) = try await URLSession.shared.data(from: try #require(URL(string: String(word))))
+    let metric = String(decoding: data, as: UTF8.self).split(separator: "\n").first {
+      $0.hasPrefix("hearth_server_certificate_seconds ")
+    }
+    // It expires in 2120.
+    #expect(try #require(metric.flatMap { Double($0.split(separator: " ")[1]) }) > 1e9)
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
   func check() async throws {
     func rules(_ condition: String) -> String {
