@@ -64,8 +64,10 @@ extension DataError {
       )
       return
     }
-    guard !error.message.contains("KEY_VALUES_MISMATCH"), !error.message.contains("KEY_TYPE_MISMATCH") else {
-      self.init("\(what): the key in --key-file does not belong to the first certificate in --cert-file.")
+    guard !error.message.contains("failedToLoadPrivateKey") else {
+      self.init(
+        "\(what): the key in --key-file cannot be used: it is damaged, or does not belong to the first certificate in --cert-file."
+      )
       return
     }
     guard !Self.refusesCertificate(error.message) else {

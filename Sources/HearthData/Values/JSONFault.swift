@@ -12,7 +12,7 @@ enum JSONFault {
     let message = failure.message
     // Other messages name what stands there themselves, or concern more than one character.
     let isMore = message == "there is more after the value"
-    guard isMore || message.hasSuffix("is expected") else { return message }
+    guard isMore || message.hasSuffix("is expected"), !message.hasPrefix("the text ends") else { return message }
     let rest = bytes.dropFirst(failure.offset)
     guard let found = String(decoding: rest.prefix(longestCharacter), as: UTF8.self).first else {
       return "\(message), but the \(whole) ends there"

@@ -109,7 +109,7 @@ final class ServeAccessTests {
       ),
       (
         ["--cert-file", own, "--key-file", strangerKey],
-        "the key in --key-file does not belong to the first certificate"
+        "the key in --key-file cannot be used: it is damaged, or does not belong to"
       ),
       (["--cert-file", own, "--key-file", own], "--key-file \"\(own)\" has no private key in PEM form"),
       (["--cert-file", key, "--key-file", key], "--cert-file \"\(key)\" has no certificate in PEM form"),
