@@ -32,6 +32,12 @@ extension DataError {
     DataError("\"\(path)\" \(fault)")
   }
 
+  /// True if the other end has ended a handshake because of this end's certificate (RFC 8446, section 6.2).
+  private static func refusesCertificate(_ message: String) -> Bool {
+    ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_EXPIRED", "ALERT_CERTIFICATE_UNKNOWN"]
+      .contains(where: message.contains)
+  }
+
   /// The failure of a call, with a hint for the usual reasons.
   package init(_ error: StatusError, doing what: String, at place: String) {
     guard !error.message.contains("Connection refused") else {
@@ -48,7 +54,26 @@ extension DataError {
     }
     guard !error.message.contains("failedToValidateHostname") else {
       self.init(
-        "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has.")
+        "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has. An address has to be in it "
+          + "as one (subjectAltName=IP:127.0.0.1), a name as one (DNS:localhost).")
+      return
+    }
+    guard !error.message.contains("CERTIFICATE_REQUIRED") else {
+      self.init(
+        "\(what): the server at \(place) demands a certificate of its callers: give yours with --cert-file and --key-file."
+      )
+      return
+    }
+    guard !error.message.contains("failedToLoadPrivateKey") else {
+      self.init(
+        "\(what): the key in --key-file cannot be used: it is damaged, or does not belong to the first certificate in --cert-file."
+      )
+      return
+    }
+    guard !Self.refusesCertificate(error.message) else {
+      self.init(
+        "\(what): the server at \(place) does not accept the certificate in --cert-file: it is of an authority that the server does not "
+          + "know (`hearth serve` knows those of --tls-client-authority), or of another time.")
       return
     }
     guard !error.message.contains("Couldn't resolve") else {
@@ -65,7 +90,12 @@ extension DataError {
       case .unavailable:
         " Is the backend running there? Start one with `hearth serve`, or name another with --host."
       case .invalidArgument where error.message.contains("invalid jwt"):
-        " This server does not tell callers apart: leave out --token, and HEARTH_TOKEN."
+        " What was given with --token or HEARTH_TOKEN is no token. A token is a JSON Web Token: three parts with full stops between "
+          + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "
+          + "user. This server does not tell callers apart, so it takes \"owner\" as well, and none: leave out both."
+      case .unauthenticated where error.message.contains("not a JSON Web Token"):
+        " Users have a token of three parts with full stops between them, which Firebase Auth (getIDToken) or an OpenID provider gives; "
+          + "administrators have a line of the server's --admin-token-file. Give one of them with --token or HEARTH_TOKEN."
       case .unauthenticated where error.message.contains("token is not accepted"):
         " Give another one with --token or HEARTH_TOKEN."
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."

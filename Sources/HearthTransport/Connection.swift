@@ -47,10 +47,15 @@ final class Connection: Sendable {
     _ configuration: TransportConfiguration
   ) -> HTTP2ClientTransport.Posix.TransportSecurity {
     guard configuration.usesTLS else { return .plaintext }
-    guard !configuration.trustedCertificateFiles.isEmpty else { return .tls }
     return .tls { tls in
-      tls.trustRoots = .certificates(
-        configuration.trustedCertificateFiles.map { .file(path: $0, format: .pem) })
+      if !configuration.trustedCertificateFiles.isEmpty {
+        tls.trustRoots = .certificates(
+          configuration.trustedCertificateFiles.map { .file(path: $0, format: .pem) })
+      }
+      if let own = configuration.clientCertificate {
+        tls.certificateChain = [.file(path: own.certificate, format: .pem)]
+        tls.privateKey = .file(path: own.key, format: .pem)
+      }
     }
   }
 

@@ -10,6 +10,8 @@ package struct TransportConfiguration: Sendable {
   package var usesTLS: Bool
   /// PEM files with the certificates to trust; empty for those that the system trusts.
   package var trustedCertificateFiles: [String] = []
+  /// The certificate that the client shows to a backend which asks for one; nil for none.
+  package var clientCertificate: ClientCertificateFiles?
   package var databaseID: DatabaseID
   package var credentials: any CredentialsProvider
   /// Proves that the program itself is genuine; its token goes into the header `x-firebase-appcheck`.

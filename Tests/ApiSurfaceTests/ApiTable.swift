@@ -59,7 +59,7 @@ struct ApiTable {
       "# The public API, member by member", "",
       "Written by `HEARTH_WRITE_API_PAGE=1 swift test --filter ApiSurfaceTests` from `Tests/ApiSurfaceTests/Uses`, whose code is",
       "compiled in Swift 6 and Swift 5 mode. Each row is a member of the official Swift SDK and the code that calls Hearth's.",
-      "", "\(uses.count) members.",
+      "", "\(uses.count) members. Hearth's own ones are in [additions](additions.md).",
     ]
     var sections: [String] = []
     for use in uses where !sections.contains(use.row.section) { sections.append(use.row.section) }
@@ -70,8 +70,18 @@ struct ApiTable {
         lines.append("| `\(use.row.signature.inTable)` | `\(code.inTable)` |")
       }
     }
+    lines += ["", "## Members without a compiled use", "", "| official | Hearth |", "|---|---|"]
+    lines += Self.withoutUse.map { "| \($0.official) | \($0.state) |" }
     return lines.joined(separator: "\n") + "\n"
   }
+
+  /// The rest of the official API: what needs an Apple framework, and what Hearth lacks.
+  private static let withoutUse: [(official: String, state: String)] = [
+    ("`@FirestoreQuery` (SwiftUI) with both initializers and `Configuration`", onApplePlatforms),
+    ("`Query.filter(using: NSPredicate)`", onApplePlatforms), ("pipelines (Enterprise edition)", "not available"),
+  ]
+
+  private static let onApplePlatforms = "on Apple platforms, where it has not been compiled yet"
 }
 
 /// The description of the official API. It lies next to the project on machines that develop it.

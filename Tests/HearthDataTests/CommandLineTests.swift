@@ -205,6 +205,51 @@ struct CommandLineTests {
     }
   }
 
+  @Test(
+    "JSON that cannot be read is refused with line and column, what is expected there, and what stands there",
+    arguments: [
+      (
+        "{bad",
+        "line 1, column 2: a string in quotation marks is expected, but \"b\" stands there: names stand in double"
+      ),
+      ("{'a': 1}", "column 2: a string in quotation marks is expected, but \"'\" stands there: JSON has only double"),
+      ("{\"a\": 1,}", "column 9: a string in quotation marks is expected, but \"}\" stands there: leave out the comma"),
+      ("{\"a\": 1 \"b\": 2}", "column 9: \",\" or \"}\" is expected, but a quotation mark stands there."),
+      ("{\n  \"é\": [1 2]}", "line 2, column 11: \",\" or \"]\" is expected, but \"2\" stands there."),
+      (
+        "{\"a\": True}",
+        "column 7: a value is expected, but \"T\" stands there: a text stands in double quotation marks"
+      ),
+      ("{\"a\": 1};", "column 9: there is more after the value: \";\"."),
+      ("{\"a\"", "column 5: \":\" is expected, but the text ends there."),
+      ("", "column 1: the text ends where a value is expected."),
+    ])
+  func brokenJSON(json: String, fault: String) throws {
+    let write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))
+    let error = #expect(throws: DataError.self) { try write.mutation(json: json, place: "--json", in: database) }
+    #expect(
+      error?.description.hasPrefix("--json, line ") == true && error?.description.contains(fault) == true,
+      "\(error?.description ?? "")")
+  }
+
+  @Test("paths with spaces are quoted for a shell, and one that a shell has cut says so")
+  func spaces() throws {
+    for plain in ["cities/SF", "都市/東京", "a/x.y_z-1@b:c,d+e=f%~"] { #expect(ShellWord.bare(plain) == plain) }
+    for (text, word) in [
+      ("cities/San Francisco", "'cities/San Francisco'"), ("a/it's", #"'a/it'\''s'"#), ("a/$b", "'a/$b'"), ("", "''"),
+      ("~a/b", "'~a/b'"), ("-a/b", "'-a/b'"), ("a/b\u{3000}c", "'a/b\u{3000}c'"),
+    ] {
+      #expect(ShellWord.bare(text) == word)
+    }
+    #expect(try DataPath.documents(["cities/San Francisco", "a/b"]).map(\.id) == ["San Francisco", "b"])
+    for words in [["cities/San", "Francisco"], ["new", "cities/SF"]] {
+      let error = #expect(throws: DataError.self) { try DataPath.documents(words) }
+      #expect(error?.description.hasSuffix("quote it: '\(words.joined(separator: " "))'.") == true)
+      #expect(error?.isWrongArgument == true)
+    }
+    #expect(throws: DataError.self) { try DataPath.documents(["a", "b", "c"]) }
+  }
+
   @Test("set, merge and update write what they say")
   func writes() throws {
     var write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))

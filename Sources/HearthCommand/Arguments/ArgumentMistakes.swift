@@ -14,6 +14,12 @@ struct ArgumentMistakes {
     var displayed: [Command] { (subcommands ?? []).filter(\.shouldDisplay) }
     var options: [Argument] { (arguments ?? []).filter { $0.kind != "positional" } }
 
+    /// The number of words that it takes besides options; nil for any number.
+    var wordCount: Int? {
+      let words = (arguments ?? []).filter { $0.kind == "positional" }
+      return words.contains(where: \.isRepeating) ? nil : words.count
+    }
+
     /// Such as `--port`.
     func option(_ name: String) -> Argument? { options.first { $0.spellings.contains(name) } }
   }
@@ -26,6 +32,7 @@ struct ArgumentMistakes {
 
     var kind: String
     var shouldDisplay: Bool
+    var isRepeating: Bool
     var names: [Name]?
 
     var spellings: [String] { (names ?? []).map { ($0.kind == "long" ? "--" : "-") + $0.name } }
@@ -49,7 +56,10 @@ struct ArgumentMistakes {
     var rest = words[...]
     let isHelp = rest.first == "help"
     if isHelp { rest = rest.dropFirst() }
+    var (taken, neighbours) = (0, [String]())
     while let word = rest.popFirst(), word != "--" {
+      let before = neighbours
+      neighbours = []
       if word.hasPrefix("-"), word.count > 1, Double(word) == nil {
         let name = String(word.prefix { $0 != "=" })
         if let option = command.option(name) {
@@ -66,6 +76,12 @@ struct ArgumentMistakes {
         path.append(word)
       } else if isHelp {
         break
+      } else {
+        taken += 1
+        neighbours = before + [word]
+        guard let count = command.wordCount, taken > count, !before.isEmpty, sentences.isEmpty else { continue }
+        let further = rest.prefix { !$0.hasPrefix("-") }
+        sentences.append(Self.surplus(neighbours + further, word, path))
       }
     }
     return sentences.isEmpty ? nil : (sentences, path.joined(separator: " "))
@@ -91,6 +107,14 @@ struct ArgumentMistakes {
   private static func elsewhere(_ name: String, of command: Command, _ path: [String]) -> String? {
     guard let owner = command.displayed.first(where: { $0.option(name) != nil }) else { return nil }
     return "`\((path + [owner.commandName]).joined(separator: " "))` has it: write it behind the subcommand."
+  }
+
+  /// The words of a path with spaces, which a shell takes for several words.
+  private static func surplus(_ words: [String], _ word: String, _ path: [String]) -> String {
+    let whole = words.joined(separator: " ")
+    return
+      "`\(path.joined(separator: " "))` does not take the word \"\(word)\" there. If the space before it is part of a path, quote the "
+      + "path: \(ShellWord.quoted(whole))."
   }
 
   private static func unknownSubcommand(_ word: String, of command: Command, _ path: [String]) -> String {

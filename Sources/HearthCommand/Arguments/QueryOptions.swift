@@ -30,17 +30,20 @@ struct QueryOptions: ParsableArguments {
   var limit: Int?
 
   @Option(
-    parsing: .unconditional, help: "Begin at this value of the first order, or at an array with a value for each order."
-  )
+    parsing: .unconditional,
+    help: """
+      Begin at this value of the first order, such as 860000 or CA, or at a list with a value for each order, such as '["CA", 860000]'. \
+      Without --order-by it is the id of a document.
+      """)
   var startAt: String?
 
-  @Option(parsing: .unconditional, help: "Begin after this position.")
+  @Option(parsing: .unconditional, help: "Begin after this position, in the forms of --start-at.")
   var startAfter: String?
 
-  @Option(parsing: .unconditional, help: "End at this position.")
+  @Option(parsing: .unconditional, help: "End at this position, in the forms of --start-at.")
   var endAt: String?
 
-  @Option(parsing: .unconditional, help: "End before this position.")
+  @Option(parsing: .unconditional, help: "End before this position, in the forms of --start-at.")
   var endBefore: String?
 
   var words: DataQuery {

@@ -12,6 +12,8 @@ struct CacheClearCommand: ParsableCommand {
 
       With one of them, documents are removed from it, also while clients share it. Those with pending writes, and those that a \
       listener shows, stay. Without --document, --collection or --collection-group that concerns all documents.
+
+      On a terminal you are asked first. Elsewhere nothing is asked: what is deleted the backend has, unless a flag names it.
       """)
 
   @OptionGroup var options: CacheOptions
@@ -43,6 +45,9 @@ struct CacheClearCommand: ParsableCommand {
   @Flag(help: "Leave nothing of the documents in the cache's files.")
   var securely = false
 
+  @Flag(help: "Do not ask.")
+  var yes = false
+
   func validate() throws {
     if [document, collection, group].count(where: { $0 != nil }) > 1 {
       throw ValidationError("--document, --collection and --collection-group exclude each other.")
@@ -69,8 +74,47 @@ struct CacheClearCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
+      try confirm()
       if clearsPart { try clearPart() } else { try deleteAll() }
     }
+  }
+
+  // MARK: - The question
+
+  private func confirm() throws {
+    let file = (options.folder as NSString).appendingPathComponent(CacheFile.fileName)
+    // Of a folder without a cache, the error says more than a question.
+    guard !yes, Terminal.isInputTerminal, FileManager.default.fileExists(atPath: file) else { return }
+    // A damaged cache can be deleted as well.
+    let cache = try? CacheInspection.read(folder: options.folder) { try $0.overview() }
+    if !clearsPart, let cache, isRefused(cache) { return }
+    try Confirmation.ask(clearsPart ? partQuestion : wholeQuestion(cache))
+  }
+
+  /// True for a cache whose deletion would lose writes that no flag names, so that it is refused.
+  private func isRefused(_ cache: CacheOverview) -> Bool {
+    cache.pending.batches + cache.setAsideBatchCount > 0 && !discardPendingWrites
+      || cache.rejected.batches > 0 && !discardRejectedWrites
+  }
+
+  private func wholeQuestion(_ cache: CacheOverview?) -> String {
+    guard let cache else { return "Delete the cache in \"\(options.folder)\"?" }
+    let name = cache.databaseID.map { " of project \($0.projectID), database \($0.database)," } ?? ""
+    var contents = cache.estimatedDocumentCount.map { ["at most \(ProgressText.count($0, "document"))"] } ?? []
+    if cache.pending.batches > 0 { contents.append("\(cache.pending) that the backend does not have") }
+    if cache.rejected.batches > 0 { contents.append("\(cache.rejected) that it has refused") }
+    let with = contents.isEmpty ? "" : " with \(contents.joined(separator: ", and "))"
+    return "Delete the cache\(name) in \"\(options.folder)\"\(with)?"
+  }
+
+  private var partQuestion: String {
+    var what = "all documents"
+    if let document { what = "\"\(document)\"" }
+    if let collection { what = "the documents of \"\(collection)\"" }
+    if let group { what = "the documents of all collections \"\(group)\"" }
+    if subcollections { what += " and everything below" }
+    let age = olderThan.map { ", if the backend has last confirmed them longer ago than \($0)," } ?? ""
+    return "Remove \(what)\(age) from the cache in \"\(options.folder)\"?"
   }
 
   private func deleteAll() throws {

@@ -36,12 +36,15 @@ enum CacheDocuments {
   /// - Parameters:
   ///   - words: The query.
   ///   - collections: The collections of the cache.
+  ///   - nothing: The sentence for a cache without any.
   ///   - advice: The reason for which its words match nothing of its collection; nil if that is not known.
-  static func explainEmpty(_ words: DataQuery, _ collections: [CacheInspection.Collection], _ advice: String? = nil) {
+  static func explainEmpty(
+    _ words: DataQuery, _ collections: [CacheInspection.Collection], _ nothing: String, _ advice: String? = nil
+  ) {
     let names = collections.map(\.path.canonicalString)
     let text: String
     if names.isEmpty {
-      text = "The cache holds no documents that this user sees."
+      text = nothing
     } else if words.isCollectionGroup || names.contains(words.collection) {
       text = "0 documents; \(words.collection) is known to the cache.\(advice.map { " " + $0 } ?? "")"
     } else {
@@ -49,7 +52,7 @@ enum CacheDocuments {
       let nearest = NearestWord.of(words.collection, in: names).map { " Did you mean \($0)?" } ?? ""
       text = "0 documents; the cache has no collection \(words.collection), but \(shown).\(nearest)"
     }
-    Terminal.writeError("hearth cache: \(Terminal.safe(text))")
+    EmptyCacheAnswer.write(text)
   }
 
   private static let shownNames = 8
@@ -60,7 +63,7 @@ enum CacheDocuments {
     for document in documents {
       let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
       table.add([
-        document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
+        ShellWord.bare(document.key.canonicalString), document.hasLocalMutations ? "yes" : "", updated,
         DocumentTable.cell(.map(try document.shownFields), database),
       ])
     }

@@ -22,8 +22,15 @@ struct CacheListCommand: ParsableCommand {
 
   func run() throws {
     try CacheCommand.run {
+      let isDefault = folder == nil
       let folder = folder ?? CacheSearch.defaultFolder
-      let caches = try CacheSearch.caches(below: folder)
+      let caches: [String]
+      do {
+        caches = try CacheSearch.caches(below: folder)
+      } catch CacheInspectionError.noFolder(_) where isDefault {
+        // The first client makes it.
+        caches = []
+      }
       if format.isJSON {
         for cache in caches { Terminal.write(Self.json(cache).compact) }
       } else {
@@ -31,8 +38,21 @@ struct CacheListCommand: ParsableCommand {
         lines.append(Terminal.styled(ProgressText.count(caches.count, "cache"), .dim))
         try format.tables.show(lines)
       }
-      if caches.isEmpty { Terminal.writeError("hearth cache: There are no caches below \"\(Terminal.safe(folder))\".") }
+      if caches.isEmpty { EmptyCacheAnswer.write(Self.nothing(below: folder, isDefault: isDefault)) }
     }
+  }
+
+  /// The sentence about a folder without caches, with the other places where one may be.
+  private static func nothing(below folder: String, isDefault: Bool) -> String {
+    let start = "There are no caches below \"\(folder)\""
+    guard isDefault else {
+      return
+        "\(start), down to \(CacheSearch.maximumDepth) folders deep: none has a file \(CacheFile.fileName). Clients put theirs below "
+        + "\"\(CacheSearch.defaultFolder)\", unless an app chooses another folder (PersistentCacheSettings)."
+    }
+    return
+      "\(start), where clients of this user put theirs. An app may have chosen another folder (PersistentCacheSettings), and another user "
+      + "has another one: look there with `hearth cache list FOLDER`."
   }
 
   /// The summary of a cache, or the reason why it cannot be read.
@@ -72,7 +92,7 @@ struct CacheListCommand: ParsableCommand {
 /// Finds cache folders below others.
 enum CacheSearch {
   /// Deeper than a base folder with app, project and database below a home folder.
-  private static let maximumDepth = 8
+  static let maximumDepth = 8
   /// The folders that are looked into, so that a whole disk does not take minutes.
   private static let maximumVisits = 50_000
 

@@ -99,7 +99,17 @@ struct CacheExportCommand: ParsableCommand {
       }
       line.end()
       if let output { Terminal.writeError("\(ProgressText.count(count, "document")) written to \"\(output)\".") }
+      if count == 0 { try explainEmpty() }
     }
+  }
+
+  private func explainEmpty() throws {
+    let (collections, nothing) = try CacheInspection.read(folder: folder) { cache in
+      (try cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, try cache.overview()))
+    }
+    // Without a path, the documents of no collection are exported.
+    guard let collection, !collections.isEmpty else { return EmptyCacheAnswer.write(nothing) }
+    CacheDocuments.explainEmpty(DataQuery(collection: collection), collections, nothing)
   }
 
   private static var now: Timestamp {

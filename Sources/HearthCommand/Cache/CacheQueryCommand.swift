@@ -32,12 +32,17 @@ struct CacheQueryCommand: ParsableCommand {
       let (documents, execution, empty, database) = try CacheInspection.read(folder: options.folder) { cache in
         let query = try query.words.query(in: cache.nameForValues)
         let (documents, execution) = try cache.run(query, as: view.viewpoint, clock: clock)
-        let empty = documents.isEmpty ? try (cache.collections(as: view.viewpoint), advice(cache)) : nil
+        let empty =
+          documents.isEmpty
+          ? try (
+            cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview()),
+            advice(cache)
+          ) : nil
         return (documents, execution, empty, cache.nameForValues)
       }
       if !explain {
         try CacheDocuments.show(documents, in: database, options.format)
-        if let empty { CacheDocuments.explainEmpty(query.words, empty.0, empty.1) }
+        if let empty { CacheDocuments.explainEmpty(query.words, empty.0, empty.1, empty.2) }
       } else if options.isJSON {
         Terminal.write(execution.json.indented)
       } else {

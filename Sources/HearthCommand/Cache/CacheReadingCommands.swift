@@ -80,7 +80,7 @@ struct CacheOutboxCommand: ParsableCommand {
       let wanted = owner.owner.map(\.name)
       var (table, count) = (Self.emptyTable, WriteCount())
       var lines: [String] = []
-      try CacheInspection.read(folder: options.folder) { cache in
+      let empty = try CacheInspection.read(folder: options.folder) { cache in
         (lines, table, count) = ([], Self.emptyTable, WriteCount())
         try cache.forEachPendingBatch(of: wanted) { entry in
           if options.isJSON {
@@ -91,12 +91,14 @@ struct CacheOutboxCommand: ParsableCommand {
           }
           return true
         }
+        return lines.isEmpty && table.rowCount == 0 ? EmptyCacheAnswer.outbox(owner.owner, try cache.overview()) : nil
       }
       if options.isJSON {
         for line in lines { Terminal.write(line) }
       } else {
         try options.format.tables.show(table, ending: "\(count)")
       }
+      if let empty { EmptyCacheAnswer.write(empty) }
     }
   }
 
@@ -138,18 +140,27 @@ struct CacheDocumentsCommand: ParsableCommand {
       var words = DataQuery(collection: collection)
       words.limit = limit
       try words.check()
-      let (documents, collections, database) = try CacheInspection.read(folder: options.folder) { cache in
+      let (documents, empty, database) = try CacheInspection.read(folder: options.folder) { cache in
         let query = try words.query(in: cache.nameForValues)
         let documents = try cache.run(query, as: view.viewpoint).documents
-        return (documents, documents.isEmpty ? try cache.collections(as: view.viewpoint) : [], cache.nameForValues)
+        let empty =
+          documents.isEmpty
+          ? try (cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview()))
+          : nil
+        return (documents, empty, cache.nameForValues)
       }
       try CacheDocuments.show(documents, in: database, options.format)
-      if documents.isEmpty { CacheDocuments.explainEmpty(words, collections) }
+      if let empty { CacheDocuments.explainEmpty(words, empty.0, empty.1) }
     }
   }
 
   private func listCollections() throws {
-    let collections = try CacheInspection.read(folder: options.folder) { try $0.collections(as: view.viewpoint) }
+    let (collections, empty) = try CacheInspection.read(folder: options.folder) { cache in
+      let collections = try cache.collections(as: view.viewpoint)
+      return (
+        collections, collections.isEmpty ? EmptyCacheAnswer.documents(view.viewpoint, try cache.overview()) : nil
+      )
+    }
     if options.isJSON {
       for collection in collections {
         let members: [(name: String, value: JSONText)] = [
@@ -165,6 +176,7 @@ struct CacheDocumentsCommand: ParsableCommand {
       }
       try options.format.tables.show(table, counting: "collection")
     }
+    if let empty { EmptyCacheAnswer.write(empty) }
   }
 }
 
@@ -184,8 +196,7 @@ struct CacheGetCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
-      var keys: [DocumentKey] = []
-      for document in documents { keys.append(try DataPath.document(document)) }
+      let keys = try DataPath.documents(documents)
       let (found, database) = try CacheInspection.read(folder: options.folder) { cache in
         (try keys.map { try cache.document(for: $0, as: view.viewpoint) }, cache.nameForValues)
       }
@@ -229,6 +240,7 @@ struct CacheIndexesCommand: ParsableCommand {
         }
         try options.format.tables.show(table, counting: "index")
       }
+      if indexes.isEmpty { EmptyCacheAnswer.write(EmptyCacheAnswer.indexes) }
     }
   }
 }

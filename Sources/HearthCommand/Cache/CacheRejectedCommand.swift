@@ -16,14 +16,16 @@ struct CacheRejectedCommand: ParsableCommand {
   func run() throws {
     try options.run {
       let wanted = owner.owner.map(\.name)
-      let (entries, database) = try CacheInspection.read(folder: options.folder) { cache in
+      let (entries, database, empty) = try CacheInspection.read(folder: options.folder) { cache in
         var entries: [RejectedEntry] = []
         try cache.forEachRejectedBatch(of: wanted) {
           entries.append($0)
           return true
         }
-        return (entries, cache.nameForValues)
+        let empty = entries.isEmpty ? EmptyCacheAnswer.rejected(owner.owner, try cache.overview()) : nil
+        return (entries, cache.nameForValues, empty)
       }
+      if let empty { EmptyCacheAnswer.write(empty) }
       guard !options.isJSON else {
         for entry in entries { Terminal.write(entry.json { $0.dataJSON(in: database) }.compact) }
         return

@@ -61,6 +61,17 @@ struct ConnectionOptions: ParsableArguments {
       """, completion: .file())
   var authorityFile: String?
 
+  @Option(
+    name: .customLong("cert-file"),
+    help: """
+      With --tls: a PEM file with a certificate of yours, for a server that demands one (--tls-client-authority), followed by those of \
+      intermediate authorities.
+      """, completion: .file())
+  var certificateFile: String?
+
+  @Option(help: "The private key of --cert-file in PEM form, without a passphrase.", completion: .file())
+  var keyFile: String?
+
   @Option(help: "The project; by default GOOGLE_CLOUD_PROJECT, the project of the credentials, or \"demo\".")
   var project: String?
 
@@ -85,6 +96,8 @@ struct ConnectionOptions: ParsableArguments {
     options.host = host
     options.usesTLS = tls
     options.authorityFile = authorityFile
+    options.certificateFile = certificateFile
+    options.keyFile = keyFile
     options.project = project
     options.database = database
     options.credentialsFile = credentials
@@ -155,12 +168,15 @@ struct ConnectionOptions: ParsableArguments {
 /// A time in the past.
 struct ReadTimeOptions: ParsableArguments {
   @Option(
-    help: "Read the state at this time, such as 2026-03-01T12:30:00Z; backends keep about an hour of history.")
+    help: """
+      Read the state at this time, a date and a time with its offset from UTC: \(TimeText.forms). Backends keep about an hour of history.
+      """)
   var readTime: String?
 
   func validate() throws {
     if let readTime, ValueJSON.time(readTime) == nil {
-      throw ValidationError("--read-time \(readTime): expected a time such as 2026-03-01T12:30:00Z.")
+      let meant = TimeText.meant(by: readTime).map { " Write \($0.rfc3339)." } ?? " Such times are \(TimeText.forms)."
+      throw ValidationError("--read-time \(readTime): expected a date and a time with its offset from UTC.\(meant)")
     }
   }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import HearthData
 import HearthModel
 
@@ -21,9 +20,7 @@ struct DataGetCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await connection.run { [documents, format, version = time.version] backend in
-      var keys: [DocumentKey] = []
-      for document in documents { keys.append(try DataPath.document(document)) }
-      let found = try await backend.documents(for: keys, at: version)
+      let found = try await backend.documents(for: try DataPath.documents(documents), at: version)
       try Self.show(found.filter(\.isFound), format, backend)
       let missing = found.filter { !$0.isFound }
       for document in missing {
@@ -120,7 +117,7 @@ struct DataDeleteCommand: AsyncParsableCommand {
         JSONText.object(deleted + (time.map { [("commitTime", .string($0))] } ?? [])).compact)
     } else if let time {
       try StandardOutput().writeLine(
-        "Document \(TableLayout.safe(path)) is deleted, in \(backend.databaseID) at \(time).")
+        "Document \(TableLayout.safe(ShellWord.bare(path))) is deleted, in \(backend.databaseID) at \(time).")
     }
   }
 
@@ -133,14 +130,10 @@ struct DataDeleteCommand: AsyncParsableCommand {
 
   private func confirm(_ path: ResourcePath, _ backend: DataBackend) throws {
     guard !yes else { return }
-    let what =
-      "\"\(TableLayout.safe(path.canonicalString))\" and everything below it, in \(backend.databaseID) at \(backend.place)"
+    let what = "\"\(path.canonicalString)\" and everything below it, in \(backend.databaseID) at \(backend.place)"
     guard Terminal.isInputTerminal else {
       throw DataError("Nothing was deleted: add --yes to delete \(what).")
     }
-    Terminal.writeError(Data("Delete \(what)? [y/N] ".utf8))
-    guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
-      throw DataError("Nothing was deleted.")
-    }
+    try Confirmation.ask("Delete \(what)?")
   }
 }

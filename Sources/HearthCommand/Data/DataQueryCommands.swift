@@ -28,17 +28,25 @@ struct DataQueryCommand: AsyncParsableCommand {
       let output = DocumentOutput(database: backend.databaseID)
       let documents = Mutex<[Document]>([])
       let isJSON = format.isJSON
+      let unseen = UnseenFields(selected ?? [])
       try await backend.query(query, selecting: selected, at: version) { document in
+        unseen.look(at: document)
         if isJSON { output.take(document) } else { documents.withLock { $0.append(document) } }
       }
+      let count: Int
       if isJSON {
-        if try output.end() == 0 { await EmptyAnswer.explain(words, backend) }
-        return
+        count = try output.end()
+      } else {
+        var table = DocumentTable(database: backend.databaseID)
+        for document in documents.withLock({ $0 }) { table.add(document, fields: try document.fields.decoded()) }
+        try format.tables.show(table.layout, counting: "document")
+        count = table.layout.rowCount
       }
-      var table = DocumentTable(database: backend.databaseID)
-      for document in documents.withLock({ $0 }) { table.add(document, fields: try document.fields.decoded()) }
-      try format.tables.show(table.layout, counting: "document")
-      if table.layout.rowCount == 0 { await EmptyAnswer.explain(words, backend) }
+      guard count > 0 else { return await EmptyAnswer.explain(words, backend) }
+      for path in unseen.paths {
+        let sentence = await FieldAdvice(words, backend).missing(path)
+        Terminal.writeError("hearth data: --select: \(TableLayout.safe(sentence))")
+      }
     }
   }
 }
@@ -73,13 +81,17 @@ struct DataCountCommand: AsyncParsableCommand {
     try await connection.run { [words = query.words, sum, average, format] backend in
       let query = try words.query(in: backend.databaseID)
       var aggregations = [(name: "count", Aggregation(alias: "a0", operation: .count(upTo: nil)))]
+      var paths: [FieldPath] = []
       for field in sum {
-        let operation = Aggregation.Operation.sum(try FieldText.path(field, at: "--sum \"\(field)\""))
-        aggregations.append(("sum(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: operation)))
+        let path = try FieldText.path(field, at: "--sum \"\(field)\"")
+        paths.append(path)
+        aggregations.append(("sum(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: .sum(path))))
       }
       for field in average {
-        let operation = Aggregation.Operation.average(try FieldText.path(field, at: "--average \"\(field)\""))
-        aggregations.append(("average(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: operation)))
+        let path = try FieldText.path(field, at: "--average \"\(field)\"")
+        paths.append(path)
+        aggregations.append(
+          ("average(\(field))", Aggregation(alias: "a\(aggregations.count)", operation: .average(path))))
       }
       let values = try await backend.aggregate(query, aggregations.map(\.1))
       let results = aggregations.map { ($0.name, values[$0.1.alias] ?? .null) }
@@ -93,10 +105,15 @@ struct DataCountCommand: AsyncParsableCommand {
         layout.add(results.map { DocumentTable.cell($0.1, backend.databaseID) })
         try format.tables.show(layout, counting: nil)
       }
-      if case .integer(0)? = values["a0"] {
+      guard case .integer(let count)? = values["a0"] else { return }
+      guard count > 0 else {
         var words = words
         words.aggregatedFields = sum + average
-        await EmptyAnswer.explain(words, backend)
+        return await EmptyAnswer.explain(words, backend)
+      }
+      for path in Set(paths).sorted() {
+        let sentence = await FieldAdvice(words, backend).numbers(at: path, aggregations.map(\.1), counted: count)
+        if let sentence { Terminal.writeError("hearth data: \(TableLayout.safe(sentence))") }
       }
     }
   }
@@ -122,7 +139,7 @@ struct DataCollectionsCommand: AsyncParsableCommand {
       if ids.isEmpty, document == nil { await EmptyAnswer.explain(nil, backend) }
       guard format.isJSON else {
         var layout = TableLayout(["COLLECTION"])
-        for path in paths { layout.add([path]) }
+        for path in paths { layout.add([ShellWord.bare(path)]) }
         return try format.tables.show(layout, counting: "collection")
       }
       let output = StandardOutput()

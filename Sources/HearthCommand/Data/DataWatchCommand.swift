@@ -58,11 +58,12 @@ struct DataWatchCommand: AsyncParsableCommand {
     func contents(_ document: Document) throws -> String {
       DocumentTable.cell(.map(try document.fields.decoded()), database)
     }
+    func path(_ key: DocumentKey) -> String { ShellWord.bare(key.canonicalString) }
     let (mark, style, text): (String, Terminal.Style, String) =
       switch change {
-      case .added(let document): ("+", .green, "\(document.key)  \(try contents(document))")
-      case .changed(let document): ("~", .bold, "\(document.key)  \(try contents(document))")
-      case .removed(let key): ("-", .red, "\(key)")
+      case .added(let document): ("+", .green, "\(path(document.key))  \(try contents(document))")
+      case .changed(let document): ("~", .bold, "\(path(document.key))  \(try contents(document))")
+      case .removed(let key): ("-", .red, path(key))
       }
     let safe = TableLayout.safe(text)
     let room = max(20, Terminal.width - 2)

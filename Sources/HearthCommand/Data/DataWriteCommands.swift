@@ -60,7 +60,7 @@ struct WriteOptions: ParsableArguments {
       try StandardOutput().writeLine(
         format.isJSON
           ? object.compact
-          : "Document \(TableLayout.safe(path)) is written, in \(backend.databaseID) at \(time).")
+          : "Document \(TableLayout.safe(ShellWord.bare(path))) is written, in \(backend.databaseID) at \(time).")
     }
   }
 }

@@ -14,7 +14,7 @@ enum DocumentFields {
     }
     if document.version > .none { layout.add(["  (updated)", document.version.timestamp.rfc3339]) }
     if document.hasLocalMutations { layout.add(["  (pending write)", "yes"]) }
-    let path = CellWidth.cut(TableLayout.safe(document.key.canonicalString), to: Terminal.width)
+    let path = CellWidth.cut(TableLayout.safe(ShellWord.bare(document.key.canonicalString)), to: Terminal.width)
     return [Terminal.styled(path, .bold)] + layout.lines(width: Terminal.width)
   }
 }

@@ -10,6 +10,8 @@ package struct ConnectionChoice: Sendable {
   package var credentials: any CredentialsProvider
   /// Files with the certificates to trust; empty for those that the system trusts.
   package var trustedCertificateFiles: [String] = []
+  /// The certificate for a backend that asks for one; nil for none.
+  package var clientCertificate: ClientCertificateFiles?
 
   package static let googleHost = "firestore.googleapis.com"
 
@@ -18,6 +20,8 @@ package struct ConnectionChoice: Sendable {
     package var host: String?
     package var usesTLS = false
     package var authorityFile: String?
+    package var certificateFile: String?
+    package var keyFile: String?
     package var project: String?
     package var database: String?
     package var credentialsFile: String?
@@ -49,7 +53,10 @@ package struct ConnectionChoice: Sendable {
     } else {
       (host, port, usesTLS) = ("127.0.0.1", options.usesTLS ? 443 : 8080, options.usesTLS)
     }
-    if let file = options.authorityFile { trustedCertificateFiles = [try Self.authority(file, usesTLS: usesTLS)] }
+    if let file = options.authorityFile {
+      trustedCertificateFiles = [try Self.file(file, of: "--ca-file", usesTLS: usesTLS, TrustedCertificateFile.check)]
+    }
+    clientCertificate = try Self.clientCertificate(options, usesTLS: usesTLS)
     databaseID = DatabaseID(
       projectID: options.project ?? variable("GOOGLE_CLOUD_PROJECT") ?? account?.projectID ?? "demo",
       database: options.database ?? "(default)")
@@ -71,18 +78,32 @@ package struct ConnectionChoice: Sendable {
   /// True for what only servers for development accept: the owner's token, and JSON Web Tokens without a signature (RFC 7519, section 6).
   private static func isUnsigned(_ token: String) -> Bool { token == "owner" || token.hasSuffix(".") }
 
-  /// The path of a file with certificates, if it can be used.
-  private static func authority(_ path: String, usesTLS: Bool) throws(DataError) -> String {
+  private static func clientCertificate(
+    _ options: Options, usesTLS: Bool
+  ) throws(DataError) -> ClientCertificateFiles? {
+    guard options.certificateFile != nil || options.keyFile != nil else { return nil }
+    guard let certificate = options.certificateFile, let key = options.keyFile else {
+      throw .argument("--cert-file and --key-file belong together: give both.")
+    }
+    return ClientCertificateFiles(
+      certificate: try file(certificate, of: "--cert-file", usesTLS: usesTLS, TrustedCertificateFile.check),
+      key: try file(key, of: "--key-file", usesTLS: usesTLS, ClientCertificateFiles.checkKey))
+  }
+
+  /// The path of a file with certificates or a key, if it can be used.
+  private static func file(
+    _ path: String, of option: String, usesTLS: Bool, _ check: (String) throws(TrustedCertificateFile.Fault) -> Void
+  ) throws(DataError) -> String {
     guard usesTLS else {
       throw .argument(
-        "--ca-file \"\(path)\": without TLS there are no certificates. Add --tls, or leave out --ca-file.")
+        "\(option) \"\(path)\": without TLS there are no certificates. Add --tls, or leave out \(option).")
     }
     do {
-      try TrustedCertificateFile.check(path)
+      try check(path)
     } catch {
       switch error {
-      case .unreadable(let reason): throw DataError("--ca-file \"\(path)\" cannot be read: \(reason)")
-      case .content(let fault): throw DataError("--ca-file \"\(path)\" \(fault).")
+      case .unreadable(let reason): throw DataError("\(option) \"\(path)\" cannot be read: \(reason)")
+      case .content(let fault): throw DataError("\(option) \"\(path)\" \(fault).")
       }
     }
     return path

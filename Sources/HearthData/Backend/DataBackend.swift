@@ -21,6 +21,7 @@ package final class DataBackend: Sendable {
       credentials: choice.credentials, logger: logger)
     configuration.callTimeout = .seconds(120)
     configuration.trustedCertificateFiles = choice.trustedCertificateFiles
+    configuration.clientCertificate = choice.clientCertificate
     databaseID = choice.databaseID
     place = choice.place
     isGoogle = choice.host.hasSuffix(".googleapis.com")

@@ -34,7 +34,8 @@ package struct DocumentWrite: Sendable {
       let text = try JSONTextReader.read(Array(json.utf8)[...])
       written = try WriteJSON(text, hasPaths: mode == .update, database: database)
     } catch let error as JSONTextReader.Failure {
-      throw failure("\(place), \(Self.position(error.offset, in: json)): \(error.message).")
+      let fault = JSONFault.text(error, in: Array(json.utf8)[...])
+      throw failure("\(place), \(Self.position(error.offset, in: json)): \(fault).")
     } catch let error as ValueJSON.Failure {
       throw failure("\(place): \(error.place.isEmpty ? "" : "field ")\(error).")
     } catch {
@@ -59,12 +60,12 @@ package struct DocumentWrite: Sendable {
     return .set(key, written.fields, precondition: precondition, transforms: written.transforms)
   }
 
-  /// The line and the column of a byte.
+  /// The line of a byte, and its column in characters, as editors count them.
   private static func position(_ offset: Int, in json: String) -> String {
-    let before = json.utf8.prefix(offset)
+    let before = Array(json.utf8.prefix(offset))
     let line = before.count(where: { $0 == 0x0A }) + 1
-    let start = before.lastIndex(of: 0x0A).map { json.utf8.distance(from: json.utf8.startIndex, to: $0) + 1 } ?? 0
-    return "line \(line), column \(offset - start + 1)"
+    let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    return "line \(line), column \(String(decoding: before[start...], as: UTF8.self).count + 1)"
   }
 
   private static func conflict(in paths: [FieldPath]) -> (FieldPath, FieldPath)? {

@@ -18,7 +18,9 @@ package struct EmptyAnswer: Sendable {
     if let words, words.narrows, let count = await count(words.withoutConditions), count > 0 {
       let all = "\(count == 1 ? "is" : "are") \(ProgressText.count(count, "document"))"
       let advice =
-        EmptyResultAdvice(await sample(words), in: backend.databaseID).text(for: words).map { " " + $0 } ?? ""
+        EmptyResultAdvice(await backend.sample(words.withoutConditions), in: backend.databaseID).text(for: words).map {
+          " " + $0
+        } ?? ""
       return "\(start) match; without the conditions there \(all) in \(words.collection).\(advice)"
     }
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
@@ -59,18 +61,6 @@ package struct EmptyAnswer: Sendable {
       ? "; this server has no documents at all" : "; this server has \(Self.list(others)) (--project)"
   }
 
-  /// Some documents of the query's collection; none if they cannot be read.
-  private func sample(_ words: DataQuery) async -> [Document] {
-    var words = words.withoutConditions
-    words.limit = EmptyResultAdvice.sampleSize
-    guard let query = try? words.query(in: backend.databaseID) else { return [] }
-    let documents = Mutex<[Document]>([])
-    try? await backend.query(query, selecting: nil, at: nil) { document in
-      documents.withLock { $0.append(document) }
-    }
-    return documents.withLock { $0 }
-  }
-
   private func count(_ words: DataQuery) async -> Int? {
     guard let query = try? words.query(in: backend.databaseID) else { return nil }
     let aggregation = Aggregation(alias: "count", operation: .count(upTo: nil))
@@ -81,6 +71,20 @@ package struct EmptyAnswer: Sendable {
   private static func list(_ names: [String]) -> String {
     let more = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
     return names.prefix(shownNames).joined(separator: ", ") + more
+  }
+}
+
+extension DataBackend {
+  /// Some documents that a query finds; none if they cannot be read.
+  func sample(_ words: DataQuery) async -> [Document] {
+    var words = words
+    words.limit = min(words.limit ?? .max, EmptyResultAdvice.sampleSize)
+    guard let query = try? words.query(in: databaseID) else { return [] }
+    let documents = Mutex<[Document]>([])
+    try? await self.query(query, selecting: nil, at: nil) { document in
+      documents.withLock { $0.append(document) }
+    }
+    return documents.withLock { $0 }
   }
 }
 

@@ -3,7 +3,7 @@ package import HearthModel
 /// Documents as a table with a column for each field.
 package struct DocumentTable: Sendable {
   private let database: DatabaseID
-  /// The paths as they are shown, and the fields.
+  /// The paths as words of a command line, and the fields.
   private var rows: [(path: String, fields: MapValue)] = []
   /// Names of fields in the order in which they came.
   private var names: [String] = []
@@ -17,7 +17,7 @@ package struct DocumentTable: Sendable {
   }
 
   package mutating func add(_ document: Document, fields: MapValue) {
-    rows.append((document.key.canonicalString, fields))
+    rows.append((ShellWord.bare(document.key.canonicalString), fields))
     for entry in fields.entries where names.count < Self.maximumFields {
       if known.insert(Array(entry.key.utf8)).inserted { names.append(entry.key) }
     }

@@ -48,6 +48,7 @@ struct ConditionText {
     let nameEnd = FieldText.end(in: word, at: Self.symbolCharacters.union([" ", "\t"]).subtracting([":"]))
     field = String(word[..<nameEnd])
     let rest = Words.trimmed(word[nameEnd...])
+    try Self.checkOneField(word[..<nameEnd], before: rest, at: place)
     let name = Self.operatorName(at: rest)
     guard !name.isEmpty else {
       throw .argument(
@@ -81,6 +82,21 @@ struct ConditionText {
           + "\(ShellWord.quoted("\(field) \(String(name)) \"\""))."
       )
     }
+  }
+
+  /// Refuses several fields before an operator. What stands in quotation marks is a name.
+  private static func checkOneField(
+    _ field: ArraySlice<Character>, before rest: ArraySlice<Character>, at place: String
+  ) throws(DataError) {
+    let separators: Set<Character> = [";", ","]
+    let masked = QuotedParts.masked(field)
+    let next = rest.first.map { separators.contains($0) } == true ? rest.startIndex : nil
+    guard let index = masked.firstIndex(where: { separators.contains($0) }) ?? next else { return }
+    let character = index < field.endIndex ? field[index] : rest[index]
+    throw .argument(
+      "\(place): \"\(character)\" (character \(index + 1)) separates no conditions. A condition is a field, an operator and a value, such as "
+        + "'population >= 1000000': repeat --where for each. A name that has it stands in backquotes, such as `a\(character)b`."
+    )
   }
 
   /// The symbols, or the word, at the beginning of a text.

@@ -104,13 +104,21 @@ package struct DataQuery: Sendable {
     let place = "\(option) \"\(text)\""
     let value = try OperandText.value(text, at: place, database)
     var position = if case .array(let elements) = value { elements } else { [value] }
+    let advice =
+      query.explicitOrders.isEmpty
+      ? " Without --order-by a position is the id of a document, such as SF; for the value of a field, name that with --order-by."
+      : ""
     guard !position.isEmpty, position.count <= query.orders.count else {
       throw .argument(
-        "\(place): a position has a value for each order, and there are \(query.orders.count): "
-          + query.orders.map(\.path.canonicalString).joined(separator: ", ") + ".")
+        "\(place): a position is a value of the first order, such as 5 or CA, or a list with one for each order, such as '[\"CA\", 5]'. The "
+          + "orders are \(query.orders.map(\.path.canonicalString).joined(separator: ", ")).\(advice)")
     }
     for (index, order) in query.orders.enumerated() where order.path.isDocumentKey && index < position.count {
-      position[index] = try key(position[index], below: query.path, of: place, database)
+      do {
+        position[index] = try key(position[index], below: query.path, of: place, database)
+      } catch {
+        throw .argument("\(error)\(advice)")
+      }
     }
     return Bound(position: position, isInclusive: isInclusive)
   }

@@ -44,6 +44,11 @@ package struct EmptyResultAdvice {
     return nil
   }
 
+  /// - Returns: The sentence about a field that none of the documents has; nil if one of them has it, and if there are none.
+  package func text(forField path: FieldPath) -> String? {
+    documents.isEmpty || !values(at: path).isEmpty ? nil : missing(path) { $0 }
+  }
+
   private var whose: String { documents.count == 1 ? "Its" : "Their" }
 
   private func values(at path: FieldPath) -> [Value] { documents.compactMap { $0[path] } }

@@ -108,17 +108,11 @@ struct OperandAdvice {
       case "false", "no", "0": return false
       default: return nil
       }
-    case .timestamp, .pendingServerTimestamp: return Self.time(text).map { .timestamp($0) }
+    case .timestamp, .pendingServerTimestamp: return TimeText.meant(by: text).map { .timestamp($0) }
     case .reference:
       return (try? DocumentKey(parsing: text)).map { .reference(ReferenceValue(database: database, key: $0)) }
     default: return nil
     }
-  }
-
-  /// A date, or a date and a time, in UTC unless it names an offset.
-  private static func time(_ text: String) -> Timestamp? {
-    let joined = text.replacing(" ", with: "T")
-    return ["", "Z", ":00Z", "T00:00:00Z"].lazy.compactMap { ValueJSON.time(joined + $0) }.first
   }
 }
 

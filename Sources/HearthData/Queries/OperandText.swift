@@ -16,14 +16,17 @@ enum OperandText {
     _ text: String, at place: String, after start: String = "", _ database: DatabaseID
   ) throws(DataError) -> Value {
     let json: JSONText
+    let bytes = Array(text.utf8)
     do {
-      json = try JSONTextReader.read(Array(text.utf8)[...])
+      json = try JSONTextReader.read(bytes[...])
     } catch {
+      try checkEnd(text, at: place, after: start, database)
       if let first = text.first, "\"[{".contains(first) {
         if first == "\"", !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
+        let character = String(decoding: bytes.prefix(error.offset), as: UTF8.self).count + 1
         throw .argument(
-          "\(place): \(text) is not complete JSON (\(error.message), at character \(error.offset + 1) of it). Quote the whole word for "
-            + "the shell with single quotation marks.")
+          "\(place): \(text) is not complete JSON (\(JSONFault.text(error, in: bytes[...])), at character \(character) of it). Quote the "
+            + "whole word for the shell with single quotation marks.")
       }
       try checkPlain(text, at: place, after: start)
       return .string(text)
@@ -33,6 +36,21 @@ enum OperandText {
     } catch {
       throw .argument("\(place): \(error).")
     }
+  }
+
+  /// Refuses a semicolon or a comma behind a value, as other languages have it there.
+  private static func checkEnd(
+    _ text: String, at place: String, after start: String, _ database: DatabaseID
+  ) throws(DataError) {
+    let value = Words.trimmed(Array(text)[...])
+    guard let last = QuotedParts.masked(value).last, last == ";" || last == "," else { return }
+    let bare = String(Words.trimmed(value.dropLast()))
+    guard !bare.isEmpty else { return }
+    // What else is wrong with it comes first.
+    _ = try Self.value(bare, at: place, after: start, database)
+    throw .argument(
+      "\(place): the value ends in \"\(last)\". Write \(ShellWord.quoted(start + bare)). If that is part of a text, write "
+        + "\(ShellWord.quoted(start + json(text))).")
   }
 
   /// Refuses texts that are most likely meant as something else.
@@ -81,8 +99,26 @@ enum OperandText {
           + "field, use the operator in. For the text, write \(ShellWord.quoted(start + json(text))).")
     }
     throw .argument(
-      "\(place): the value holds another operator. Repeat --where for a second condition, or write "
-        + "\(ShellWord.quoted(start + json(text))) for the text.")
+      "\(place): the value holds another operator. Repeat --where for a second condition\(secondCondition(in: text, after: start)), or "
+        + "write \(ShellWord.quoted(start + json(text))) for the text.")
+  }
+
+  private static let separators = [";", "&&", "&", ",", " and ", " AND "]
+
+  /// Both conditions as they are written, such as `: --where 'a == 1' --where 'b == 2'`; empty if they cannot be told apart.
+  private static func secondCondition(in text: String, after start: String) -> String {
+    let characters = Array(text)
+    let masked = QuotedParts.masked(characters[...])
+    for separator in separators {
+      guard let range = masked.firstRange(of: Array(separator)) else { continue }
+      let (first, second) = (
+        Words.trimmed(characters[..<range.lowerBound]), Words.trimmed(characters[range.upperBound...])
+      )
+      guard !first.isEmpty, let condition = try? ConditionText(parsing: String(second)) else { continue }
+      return
+        ": --where \(ShellWord.quoted(start + String(first))) --where \(ShellWord.quoted(condition.start + condition.value))"
+    }
+    return ""
   }
 
   /// True for a text that is taken as one without quotation marks.

@@ -13,20 +13,35 @@ package enum OrderText {
     "-1": "desc", "-": "desc",
   ]
 
+  /// Refuses several fields, and a semicolon or a comma at the end. What stands in quotation marks is a name.
+  private static func checkOneField(_ word: ArraySlice<Character>, at place: String) throws(DataError) {
+    let masked = QuotedParts.masked(word)
+    guard let index = masked.firstIndex(where: { separators.contains($0) }) else { return }
+    let pieces = masked.indices.split { separators.contains(masked[$0]) }.compactMap { indices -> String? in
+      guard let first = indices.first, let last = indices.last else { return nil }
+      let piece = String(Words.trimmed(word[first...last]))
+      return piece.isEmpty ? nil : piece
+    }
+    let start = "\(place): an order has one field, and \"\(word[index])\" (character \(index + 1)) is no part of it."
+    guard pieces.count > 1 else { throw .argument("\(start) Write \(ShellWord.quoted(pieces.first ?? "name")).") }
+    let options = pieces.map { "--order-by \(ShellWord.quoted($0))" }.joined(separator: " ")
+    throw .argument("\(start) Repeat --order-by for each further one: \(options).")
+  }
+
+  private static let separators: Set<Character> = [";", ","]
+
   /// - Throws: A ``DataError`` for a wrong argument that names the place and the nearest right form.
   package static func order(_ text: String) throws(DataError) -> OrderBy {
     let place = "--order-by \"\(text)\""
     let characters = Array(text)
     let word = Words.trimmed(characters[...])
     guard let first = word.first else { throw .argument("\(place): the name of a field is missing.") }
-    let end = FieldText.end(in: word, at: [":", " ", "\t", ","])
+    try checkOneField(word, at: place)
+    let end = FieldText.end(in: word, at: [":", " ", "\t"])
     let field = String(word[..<end])
     if first == "-" || first == "+", field.count > 1 {
       let meant = "\(field.dropFirst()):\(first == "-" ? "desc" : "asc")"
       throw .argument("\(place): a direction stands behind the field. Write \(ShellWord.quoted(meant)).")
-    }
-    if end < word.endIndex, word[end] == "," {
-      throw .argument("\(place): an order has one field. Repeat --order-by for each further one.")
     }
     guard !field.isEmpty else { throw .argument("\(place): the name of a field is missing before \":\".") }
     let path = try FieldText.path(field, at: place)

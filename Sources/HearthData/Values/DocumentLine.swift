@@ -58,7 +58,7 @@ package struct DocumentLine: Sendable {
     do {
       json = try JSONTextReader.read(line)
     } catch {
-      throw Failure(offset: error.offset, message: error.message)
+      throw Failure(offset: error.offset, message: JSONFault.text(error, in: line, whole: "line"))
     }
     guard case .object(let members) = json else {
       throw Failure(offset: 0, message: "an object such as {\"path\": \"cities/SF\", \"fields\": {…}} is expected")

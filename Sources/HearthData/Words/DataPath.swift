@@ -21,6 +21,25 @@ package enum DataPath {
     return key
   }
 
+  /// Several paths of documents.
+  ///
+  /// - Throws: A ``DataError`` for a text that is none; it says so if a path with spaces was not quoted.
+  package static func documents(_ texts: [String]) throws(DataError) -> [DocumentKey] {
+    var keys: [DocumentKey] = []
+    for (index, text) in texts.enumerated() {
+      do {
+        keys.append(try document(text))
+      } catch {
+        // A shell has cut such a path at its space.
+        let pairs = [(index - 1, index), (index, index + 1)].filter { $0.0 >= 0 && $0.1 < texts.count }
+        let whole = pairs.map { "\(texts[$0.0]) \(texts[$0.1])" }.first { (try? DocumentKey(parsing: $0)) != nil }
+        guard let whole else { throw error }
+        throw .argument("\(error) If the space is part of the path, quote it: \(ShellWord.quoted(whole)).")
+      }
+    }
+    return keys
+  }
+
   /// The mistake in a text that is not a path.
   ///
   /// - Parameter form: The parts of a path of its kind.

@@ -34,6 +34,11 @@ package enum FieldText {
       throw .argument(
         "\(place): names of fields have no quotation marks. Write \(isPlain ? bare : "`\(bare)`").")
     }
+    if let character = text.first(where: { $0 == ";" || $0 == "," }) {
+      throw .argument(
+        "\(place): \(text) is not the name of one field. Repeat the option for each further field. A name that has the character "
+          + "\(character) stands in backquotes, such as `a\(character)b`.")
+    }
     if let character = text.first(where: foreign.contains) {
       throw .argument(
         "\(place): \(text) is not the name of a field, because of the character \(shown(character)). A name that has it stands in "
@@ -52,7 +57,12 @@ package enum FieldText {
     var paths: [FieldPath] = []
     var rest = Array(text)[...]
     while true {
-      let end = end(in: rest, at: [","])
+      let end = end(in: rest, at: [",", ";"])
+      if end < rest.endIndex, rest[end] == ";" {
+        throw .argument(
+          "\(place): names of fields are separated by commas, and \";\" (character \(end + 1)) is none. A name that has it stands in "
+            + "backquotes, such as `a;b`.")
+      }
       paths.append(try path(String(Words.trimmed(rest[..<end])), at: place))
       guard end < rest.endIndex else { return paths }
       rest = rest[(end + 1)...]

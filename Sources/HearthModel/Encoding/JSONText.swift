@@ -124,7 +124,7 @@ package struct JSONTextReader {
       members.append((name, try value(depth: depth + 1)))
       skipWhitespace()
     } while take(UInt8(ascii: ","))
-    try expect(UInt8(ascii: "}"))
+    guard take(UInt8(ascii: "}")) else { throw failure("\",\" or \"}\" is expected") }
     return .object(members)
   }
 
@@ -137,7 +137,7 @@ package struct JSONTextReader {
       elements.append(try value(depth: depth + 1))
       skipWhitespace()
     } while take(UInt8(ascii: ","))
-    try expect(UInt8(ascii: "]"))
+    guard take(UInt8(ascii: "]")) else { throw failure("\",\" or \"]\" is expected") }
     return .array(elements)
   }
 

@@ -18,6 +18,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
 
   private let patience: TimeAmount
   private let silent: () -> Void
+  private let failed: (any Error) -> Void
   private let configure: Configuration
   private var received = ByteBuffer()
   private var isDecided = false
@@ -26,10 +27,15 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
   /// - Parameters:
   ///   - patience: The time after which a connection that brings nothing is closed.
   ///   - silent: Called when that happens.
+  ///   - failed: Called for errors until the connection brings something, such as those of a handshake.
   ///   - configure: Called once, for a connection that brings something.
-  init(patience: TimeAmount, silent: @escaping () -> Void, configure: @escaping Configuration) {
+  init(
+    patience: TimeAmount, silent: @escaping () -> Void, failed: @escaping (any Error) -> Void = { _ in },
+    configure: @escaping Configuration
+  ) {
     self.patience = patience
     self.silent = silent
+    self.failed = failed
     self.configure = configure
   }
 
@@ -59,6 +65,11 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     // Nothing was asked for yet.
     if event is ConnectionIsEnding, !isDecided { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if !isDecided { failed(error) }
+    context.fireErrorCaught(error)
   }
 
   private func decide(_ found: Found, _ context: ChannelHandlerContext) {

@@ -18,12 +18,14 @@ package struct CallListener {
   /// The connections that may be open in addition to the served ones while their clients read that they are refused; others are closed at once.
   let refusals: Int
   let prepare: Preparation?
+  private let handshakes: HandshakeLog
 
   package init(server: CallServer, connections: OpenConnections, refusals: Int, prepare: Preparation?) {
     self.server = server
     self.connections = connections
     self.refusals = refusals
     self.prepare = prepare
+    handshakes = HandshakeLog(server.logger)
   }
 
   /// - Parameter host: A numeric address.
@@ -72,7 +74,8 @@ package struct CallListener {
     guard let web = server.web else { return try configureHTTP2(channel) }
     try handlers.addHandler(
       ProtocolDetector(
-        patience: TimeAmount(server.limits.webIdleTime), silent: { load.metrics?.exceeded(.webIdle) }
+        patience: TimeAmount(server.limits.webIdleTime), silent: { load.metrics?.exceeded(.webIdle) },
+        failed: { [handshakes] in handshakes.failed($0, by: client) }
       ) { found, channel in
         switch found {
         case .http1: try configureHTTP1(channel, web)

@@ -28,8 +28,15 @@ package final class ServerCertificate: Sendable {
     }
   }
 
+  /// The contents of the files.
+  private struct Context {
+    var tls: NIOSSLContext
+    /// The time at which the first certificate of the chain expires, in seconds since 1970.
+    var expiry: Int
+  }
+
   private let files: Files
-  private let context: Mutex<NIOSSLContext>
+  private let context: Mutex<Context>
   private let stamps: Mutex<[BoundedFile.Stamp]>
   private let logger: Logger
 
@@ -43,9 +50,12 @@ package final class ServerCertificate: Sendable {
 
   /// Adds TLS in front of the other handlers of a connection.
   package func prepare(_ channel: any Channel) throws {
-    let context = context.withLock { $0 }
+    let context = context.withLock { $0.tls }
     try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
   }
+
+  /// The seconds until the first certificate of the chain expires; negative if one has.
+  package var secondsLeft: Int { context.withLock { $0.expiry } - Int(Date().timeIntervalSince1970) }
 
   /// Reads the files again whenever one of them has changed, until the task is cancelled. If they are wrong, the certificate stays.
   package func watch(every interval: Duration) async {
@@ -70,7 +80,7 @@ package final class ServerCertificate: Sendable {
 
   // MARK: - Reading
 
-  private static func context(_ files: Files, _ logger: Logger) throws(ServerCertificateError) -> NIOSSLContext {
+  private static func context(_ files: Files, _ logger: Logger) throws(ServerCertificateError) -> Context {
     let chain: [NIOSSLCertificate] = try certificates(files.certificate)
     warnOfTimes(chain, files.certificate, logger)
     let key: NIOSSLPrivateKey
@@ -89,7 +99,9 @@ package final class ServerCertificate: Sendable {
       configuration.certificateVerification = .noHostnameVerification
     }
     do {
-      return try NIOSSLContext(configuration: configuration)
+      return Context(
+        tls: try NIOSSLContext(configuration: configuration),
+        expiry: chain.map { Int($0.notValidAfter) }.min() ?? 0)
     } catch {
       throw ServerCertificateError(
         "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\": \(error)")

@@ -25,6 +25,7 @@ extension EmbeddedStorage {
       return published.failedSync == nil
     }
     guard isFirst else { return }
+    metrics?.diskFailedToSync()
     logger.critical(
       "the disk has failed to keep a commit; no more are taken until the server has been restarted",
       metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])

@@ -475,7 +475,10 @@ extension EmbeddedStorage {
 
   /// The status for the sender of a write. Clients drop a write that gets DATA_LOSS; a file can be mended.
   func commitFailure(_ error: any Error) -> StatusError {
-    if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
+    if let error = error as? StoreError {
+      if error.isFailedSync { noteFailedSync(error) }
+      if error.kind == .full { metrics?.commitFoundDiskFull() }
+    }
     let failure = status(of: error)
     guard failure.code == .dataLoss else { return failure }
     return StatusError(code: .internal, message: failure.message)

@@ -13,6 +13,8 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   case targets = "hearth.server.targets"
   case commits = "hearth.server.commits"
   case documentsWritten = "hearth.server.documents.written"
+  case diskFull = "hearth.server.disk.full"
+  case diskFailed = "hearth.server.disk.failed"
   case transactions = "hearth.server.transactions"
   case transactionsAborted = "hearth.server.transactions.aborted"
   case locksWaiting = "hearth.server.locks.waiting"
@@ -20,6 +22,7 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   case readsWaiting = "hearth.server.reads.waiting"
   case queryComponents = "hearth.server.query.components"
   case queryDisjunctions = "hearth.server.query.disjunctions"
+  case certificateSeconds = "hearth.server.certificate.seconds"
 
   package enum Kind: String, Sendable {
     case counter, gauge, timer, recorder
@@ -27,8 +30,10 @@ package enum ServerMetric: String, CaseIterable, Sendable {
 
   package var kind: Kind {
     switch self {
-    case .limitUsed, .limitAllowed, .streams, .targets, .transactions, .locksWaiting, .readsWaiting: .gauge
-    case .limitExceeded, .calls, .commits, .documentsWritten, .transactionsAborted: .counter
+    case .limitUsed, .limitAllowed, .streams, .targets, .transactions, .locksWaiting, .readsWaiting,
+      .certificateSeconds:
+      .gauge
+    case .limitExceeded, .calls, .commits, .documentsWritten, .diskFull, .diskFailed, .transactionsAborted: .counter
     case .callDuration, .lockWaitDuration: .timer
     case .requestBytes, .queryComponents, .queryDisjunctions: .recorder
     }
@@ -62,6 +67,10 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .targets: "Targets of all Listen streams."
     case .commits: "Commits that have written documents."
     case .documentsWritten: "Documents that commits have changed."
+    case .diskFull:
+      "Commits that were refused because the disk is full; of commits that are written together, one is counted."
+    case .diskFailed:
+      "Databases that take no commits until the server has been restarted, because the disk has failed to keep one."
     case .transactions: "Open transactions of all databases."
     case .transactionsAborted:
       "Transactions that were ended with ABORTED, because of a deadlock, contention, or a wait that took too long."
@@ -70,6 +79,8 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .readsWaiting: "Reads of the storage that wait for their turn."
     case .queryComponents: "Filters, orders and the parent document of a query."
     case .queryDisjunctions: "Disjunctions of a query in disjunctive normal form."
+    case .certificateSeconds:
+      "Seconds until the server's certificate, or one of its intermediate authorities, expires; only with TLS."
     }
   }
 }

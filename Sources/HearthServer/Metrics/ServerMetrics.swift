@@ -32,10 +32,10 @@ final class ServerMetrics: CallMetrics {
   private let requestBytes: Recorder
   private let queryComponents: Recorder
   private let queryDisjunctions: Recorder
-  private let targets: Gauge
-  private let transactions: Gauge
-  private let locksWaiting: Gauge
-  private let readsWaiting: Gauge
+  private let disk: (full: Counter, failed: Counter)
+  private let totals: (targets: Gauge, transactions: Gauge, locksWaiting: Gauge, readsWaiting: Gauge)
+  /// Made when there is a certificate: without one, a number would be an alarm.
+  private let certificateSeconds = Mutex<Gauge?>(nil)
 
   /// - Parameters:
   ///   - factory: The program's metrics backend.
@@ -60,15 +60,13 @@ final class ServerMetrics: CallMetrics {
     used = gauges(.limitUsed, numbers.keys.filter(\.isSampled))
     commits = counter(.commits)
     documentsWritten = counter(.documentsWritten)
+    disk = (counter(.diskFull), counter(.diskFailed))
     aborted = counter(.transactionsAborted)
     lockWait = Metrics.Timer(label: ServerMetric.lockWaitDuration.rawValue, factory: factory)
     requestBytes = recorder(.requestBytes)
     queryComponents = recorder(.queryComponents)
     queryDisjunctions = recorder(.queryDisjunctions)
-    targets = gauge(.targets)
-    transactions = gauge(.transactions)
-    locksWaiting = gauge(.locksWaiting)
-    readsWaiting = gauge(.readsWaiting)
+    totals = (gauge(.targets), gauge(.transactions), gauge(.locksWaiting), gauge(.readsWaiting))
     for (limit, number) in numbers { allowed[limit]?.record(number) }
   }
 
@@ -101,6 +99,8 @@ final class ServerMetrics: CallMetrics {
     documentsWritten.increment(by: documents)
   }
 
+  func commitFoundDiskFull() { disk.full.increment() }
+  func diskFailedToSync() { disk.failed.increment() }
   func transactionAborted() { aborted.increment() }
   func lockWaited(_ duration: Duration) { lockWait.record(duration: duration) }
   func queryChecked(components: Int) { queryComponents.record(components) }
@@ -113,15 +113,27 @@ final class ServerMetrics: CallMetrics {
     var transactions = 0
     var locksWaiting = 0
     var readsWaiting = 0
+    /// Nil for a server without a certificate.
+    var certificateSeconds: Int?
   }
 
-  func sampled(_ use: [ServerLimit: Int], _ totals: Totals, streams open: [String: Int]) {
+  func sampled(_ use: [ServerLimit: Int], _ present: Totals, streams open: [String: Int]) {
     for (limit, number) in use { used[limit]?.record(number) }
-    targets.record(totals.targets)
-    transactions.record(totals.transactions)
-    locksWaiting.record(totals.locksWaiting)
-    readsWaiting.record(totals.readsWaiting)
+    totals.targets.record(present.targets)
+    totals.transactions.record(present.transactions)
+    totals.locksWaiting.record(present.locksWaiting)
+    totals.readsWaiting.record(present.readsWaiting)
+    if let seconds = present.certificateSeconds { certificateGauge.record(seconds) }
     for (method, count) in open { gauge(ofStreams: method).record(count) }
+  }
+
+  private var certificateGauge: Gauge {
+    certificateSeconds.withLock { known in
+      if let known { return known }
+      let gauge = Gauge(label: ServerMetric.certificateSeconds.rawValue, dimensions: [], factory: factory)
+      known = gauge
+      return gauge
+    }
   }
 
   private func gauge(ofStreams method: String) -> Gauge {

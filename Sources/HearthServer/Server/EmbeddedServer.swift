@@ -129,7 +129,8 @@ package final class EmbeddedServer: Sendable {
     }
     let sampler = metrics.map {
       ServerSampler(
-        metrics: $0, calls: calls, connections: connections, databases: databases, targets: service.targets)
+        metrics: $0, calls: calls, connections: connections, databases: databases, targets: service.targets,
+        certificate: certificate)
     }
     var tasks = periodicTasks(calls, databases, sampler, configuration)
     if let indexFile, let indexStamp {

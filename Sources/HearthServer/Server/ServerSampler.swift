@@ -9,6 +9,8 @@ struct ServerSampler: Sendable {
   let connections: OpenConnections
   let databases: any Databases
   let targets: TargetBudget
+  /// Nil for a server without TLS of its own.
+  var certificate: ServerCertificate?
 
   func sample() {
     var totals = ServerMetrics.Totals()
@@ -42,6 +44,7 @@ struct ServerSampler: Sendable {
       totals.locksWaiting += transactions.waitingRequests
       totals.readsWaiting += storage.waitingReads
     }
+    totals.certificateSeconds = certificate?.secondsLeft
     metrics.sampled(use, totals, streams: streams.open)
   }
 

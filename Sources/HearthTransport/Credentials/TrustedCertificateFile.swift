@@ -14,15 +14,18 @@ package enum TrustedCertificateFile {
   private static let maximumBytes = 1024 * 1024
 
   package static func check(_ path: String) throws(Fault) {
-    let content: Data
+    if let fault = fault(try content(of: path)) { throw .content(fault) }
+  }
+
+  /// The bytes of a file, as far as one of certificates or keys can be long.
+  static func content(of path: String) throws(Fault) -> Data {
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
       defer { try? file.close() }
-      content = try file.read(upToCount: maximumBytes + 1) ?? Data()
+      return try file.read(upToCount: maximumBytes + 1) ?? Data()
     } catch {
       throw .unreadable((error as NSError).localizedDescription)
     }
-    if let fault = fault(content) { throw .content(fault) }
   }
 
   private static func fault(_ content: Data) -> String? {

@@ -120,7 +120,8 @@ struct ValueJSONTests {
   @Test(
     "a line that is no document is refused",
     arguments: [
-      ("", "ends"), ("{", "quotation"), ("[]", "object"), (#"{"path": "a/b"}"#, "fields"),
+      ("", "ends"), ("{", "quotation marks is expected, but the line ends there"), ("[]", "object"),
+      (#"{"path": "a/b"}"#, "fields"),
       (#"{"path": "a", "fields": {}}"#, "even number"), (#"{"path": 1, "fields": {}}"#, "path"),
       (#"{"path": "a/b", "fields": {}, "feilds": {}}"#, "feilds"), (#"{"path": "a/b", "fields": []}"#, "object"),
       (#"{"path": "a//b", "fields": {}}"#, "path of a document"), (#"{"path": "a/b", "fields": {}} x"#, "more after"),

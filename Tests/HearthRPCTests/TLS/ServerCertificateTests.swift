@@ -96,6 +96,19 @@ final class ServerCertificateTests {
     }
   }
 
+  @Test("the time until it expires is that of its files, and negative for one that has expired")
+  func expiry() throws {
+    try write(TestAuthority.server, TestAuthority.serverKey)
+    let certificate = try ServerCertificate(files, logger: logger)
+    // 2120-01-01, see TestAuthority.
+    let now = Int(Date().timeIntervalSince1970)
+    #expect((4_733_510_400 - now - certificate.secondsLeft).magnitude < 2 * 86_400)
+    // A chain ends with its first certificate that does.
+    try write(TestAuthority.server + "\n" + TestAuthority.expired, TestAuthority.serverKey)
+    certificate.readAgainIfChanged()
+    #expect(certificate.secondsLeft < 0)
+  }
+
   @Test("it is read again when its files change, and stays when they are wrong")
   func rotation() async throws {
     try write(TestAuthority.server, TestAuthority.serverKey)

@@ -81,7 +81,7 @@ struct MetricNameTests {
     let factory = TestMetrics()
     let metrics = try #require(ServerMetrics(factory, allowed: ServerLimits().numbers(with: DatabaseLimits())))
     metrics.callEnded("Commit", code: "OK", after: .milliseconds(1))
-    metrics.sampled([:], ServerMetrics.Totals(), streams: ["Listen": 1])
+    metrics.sampled([:], ServerMetrics.Totals(certificateSeconds: 1), streams: ["Listen": 1])
     let made =
       factory.counters.map { ($0.label, $0.dimensions) } + factory.recorders.map { ($0.label, $0.dimensions) }
       + factory.timers.map { ($0.label, $0.dimensions) }

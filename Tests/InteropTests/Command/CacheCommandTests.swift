@@ -87,9 +87,10 @@ struct CacheCommandTests {
     try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "not JSON: \(text)")
   }
 
+  /// The lines of standard output, without what standard error says of an empty answer.
   private func jsonLines(_ output: Programs.Output) throws -> [[String: Any]] {
     #expect(output.status == 0, "\(output.text)")
-    return try output.text.split(separator: "\n").map { try json($0) }
+    return try output.text.split(separator: "\n").filter { !$0.hasPrefix("hearth cache: ") }.map { try json($0) }
   }
 
   @Test("every reading subcommand prints JSON into a pipe, also while the cache is in use", arguments: [true, false])

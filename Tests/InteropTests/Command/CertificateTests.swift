@@ -71,6 +71,20 @@ struct CertificateTests {
         "\(wrong.text)")
       let missing = try await get("--tls", "--ca-file", "/none.pem")
       #expect(missing.status == 1 && missing.text.contains("--ca-file \"/none.pem\" cannot be read"), "\(missing.text)")
+      let stranger = try LineProcess(
+        python,
+        [
+          "-c", Self.proxy, try file("stranger.pem", TestAuthority.stranger),
+          try file("stranger-key.pem", TestAuthority.strangerKey), "\(place.server.port)",
+        ])
+      defer { stranger.killAtOnce() }
+      let otherPort = try #require(await stranger.nextLine())
+      let unnamed = try await Programs.runInBackground(
+        Programs.product("hearth"),
+        ["data", "get", "a/b", "--host", "127.0.0.1:\(otherPort)", "--tls", "--ca-file", own])
+      #expect(
+        unnamed.status == 1 && unnamed.text.contains("is not one for 127.0.0.1:\(otherPort)")
+          && unnamed.text.contains("subjectAltName=IP:127.0.0.1"), "\(unnamed.text)")
       let plain = try await get("--ca-file", own)
       #expect(plain.status == 64 && plain.text.contains("Add --tls, or leave out --ca-file."), "\(plain.text)")
     }

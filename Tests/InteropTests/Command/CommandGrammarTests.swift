@@ -79,11 +79,29 @@ struct CommandGrammarTests {
   }
 
   @Test(
+    "a semicolon or a comma is refused with its place and the right form",
+    arguments: [
+      ("n == 5;", "ends in \";\". Write 'n == 5'. If"),
+      ("state == CA;", "Write 'state == CA'. If that is part of a text"),
+      (#"name == "x";"#, #"Write 'name == "x"'. If"#), ("n in [1, 2],", "ends in \",\". Write 'n in [1, 2]'"),
+      ("name == 'x';", #"Write 'name == "x"'"#), ("n == 5,", "Write 'n == 5'"),
+      ("n == 5; m == 3", "--where 'n == 5' --where 'm == 3'"), ("a == x, b > 2", "--where 'a == x' --where 'b > 2'"),
+      (#"a == "x" && b == "y; z""#, #"--where 'a == "x"' --where 'b == "y; z"'"#),
+      ("n; m == 1", "\";\" (character 2) separates no conditions"), ("n,m == 1", "\",\" (character 2) separates no"),
+      ("n ; m == 1", "\";\" (character 3) separates no"),
+    ])
+  func separators(condition: String, advice: String) async throws {
+    try await expectRefusal(["--where", condition], advice)
+  }
+
+  @Test(
     "an order that is not understood is refused with the nearest one, under both names of the option",
     arguments: [
       ("n:down", "\"down\" (character 3). Write 'n:desc'"), ("n up", "Write 'n:asc'"), ("n:dsc", "Write 'n:desc'"),
       ("n:sideways", "The directions are asc and desc"), ("n:", "Write 'n:desc' or 'n'"), (":desc", "field is missing"),
-      ("n,m", "Repeat --order-by"), ("-n", "Write 'n:desc'"), ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"),
+      ("n,m", "(character 2) is no part of it. Repeat --order-by for each further one: --order-by 'n' --order-by 'm'."),
+      ("n:desc;", "Write 'n:desc'"), ("n desc; m", "--order-by 'n desc' --order-by 'm'"), ("-n", "Write 'n:desc'"),
+      ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"),
     ])
   func orders(order: String, advice: String) async throws {
     try await expectRefusal(["--order-by=\(order)"], advice)
@@ -93,7 +111,10 @@ struct CommandGrammarTests {
   @Test(
     "positions, limits and paths are refused alike",
     arguments: [
-      (["--limit", "0"], "--limit 0"), (["--start-at", "[1, 2]"], "--start-at"),
+      (["--limit", "0"], "--limit 0"),
+      (["--start-at", "[1, 2]"], "The orders are __name__. Without --order-by a position is the id of a document"),
+      (["--order-by", "n", "--end-at", "[1, \"a\", 2]"], "such as '[\"CA\", 5]'. The orders are n, __name__."),
+      (["--start-after", "true"], "compared with ids or paths of documents. Without --order-by a position is the id"),
       (["--start-at", "1", "--start-after", "2"], "exclude each other"), (["--end-at", "'x'"], "--end-at"),
     ])
   func positions(arguments: [String], advice: String) async throws {

@@ -34,6 +34,23 @@ struct CommandMistakeTests {
     #expect(output.text.contains("--help`."), "\(output.text)")
   }
 
+  @Test("a path with spaces that a shell has cut is named with its quotation marks")
+  func cutPaths() async throws {
+    for (words, whole) in [
+      (["set", "cities/San", "Francisco", "--json", "{}"], "'cities/San Francisco'"),
+      (["delete", "--yes", "cities/New", "York", "City"], "'cities/New York City'"),
+      (["query", "old", "notes", "--limit", "5"], "'old notes'"),
+    ] {
+      let output = try await hearth(["data"] + words)
+      #expect(output.status == 64 && output.text.contains("quote the path: \(whole)."), "\(words): \(output.text)")
+    }
+    let read = try await hearth(["data", "get", "cities/San", "Francisco", "--host", "127.0.0.1:1"])
+    #expect(read.status == 64 && read.text.contains("quote it: 'cities/San Francisco'."), "\(read.text)")
+    // Words that do not stand side by side are no path.
+    let apart = try await hearth(["data", "query", "a", "--limit", "5", "b"])
+    #expect(apart.status == 64 && !apart.text.contains("quote the path"), "\(apart.text)")
+  }
+
   @Test("two mistakes are both named")
   func two() async throws {
     let output = try await hearth(["serve", "--prot", "1", "--in-memry"])

@@ -143,12 +143,22 @@ struct DataCommandTests {
         (["set", "a/b", "--json", #"{"n": {"$incremnt": 1}}"#], "the nearest is $increment"),
         (["set", "a/b", "--json", #"{"n": {"$delete": true}}"#], "$delete needs --merge or --update"),
         (["get", "a/b", "--host", "http://x"], "--host"), (["query", "a", "--select", "x,"], "--select"),
-        (["count", "a", "--sum", "x y"], "--sum"), (["query", "a", "--where", "amount >"], "a value is missing"),
+        (["count", "a", "--sum", "x y"], "--sum"),
+        (["count", "a", "--sum", "x,y"], "Repeat the option for each further field"),
+        (["query", "a", "--select", "x;y"], "separated by commas, and \";\" (character 2) is none"),
+        (["query", "a", "--where", "amount >"], "a value is missing"),
       ] {
         let output = try await place.hearth(arguments)
         #expect(
           output.status == 64 && output.text.hasPrefix("hearth data: ") && output.text.contains(text),
           "\(arguments): \(output.status) \(output.text)")
+      }
+      for (time, advice) in [
+        ("2026-03-01", "Write 2026-03-01T00:00:00Z."), ("2026-03-01 12:30", "Write 2026-03-01T12:30:00Z."),
+        ("soon", "Such times are 2026-03-01T12:30:00Z, 2026-03-01T12:30:00.25Z or 2026-03-01T14:30:00+02:00."),
+      ] {
+        let output = try await place.hearth("get", "a/b", "--read-time", time)
+        #expect(output.status == 64 && output.text.contains(advice), "\(output.text)")
       }
       for arguments in [
         ["set", "a/b"], ["set", "a/b", "--merge", "--update", "--json", "{}"], ["export", "x", "--parallel", "0"],

@@ -81,6 +81,78 @@ final class ServeAccessTests {
     #expect(warnings.count == 1 && warnings[0].contains("\(folder)/tokens"), "\(warnings)")
   }
 
+  @Test("hearth data shows a client certificate to a server that demands one, and says what is wrong with another")
+  func clientCertificates() async throws {
+    let certificate = try file("certificate.pem", TestAuthority.server)
+    let (_, port, server) = try await serve([
+      "--admin-token-file", try file("tokens", Self.secret), "--tls-certificate", certificate, "--tls-key",
+      try file("key.pem", TestAuthority.serverKey), "--tls-client-authority",
+      try file("clients.pem", TestAuthority.clientRoot),
+    ])
+    let place = [
+      "--host", "127.0.0.1:\(port)", "--tls", "--ca-file", try file("authority.pem", TestAuthority.root), "--project",
+      "p",
+    ]
+    func set(_ arguments: [String]) async throws -> (status: Int32, text: String) {
+      try await hearth(
+        ["data", "set", "a/b", "--json", "{}"] + place + arguments, environment: ["HEARTH_TOKEN": Self.secret])
+    }
+    let (own, key) = (try file("client.pem", TestAuthority.client), try file("client-key.pem", TestAuthority.clientKey))
+    let strangerKey = try file("stranger-key.pem", TestAuthority.strangerKey)
+    let accepted = try await set(["--cert-file", own, "--key-file", key])
+    #expect(accepted.status == 0, "\(accepted.text)")
+    for (arguments, text) in [
+      ([], "demands a certificate of its callers: give yours with --cert-file and --key-file"),
+      (
+        ["--cert-file", try file("stranger.pem", TestAuthority.stranger), "--key-file", strangerKey],
+        "does not accept the certificate in --cert-file"
+      ),
+      (
+        ["--cert-file", own, "--key-file", strangerKey],
+        "the key in --key-file cannot be used: it is damaged, or does not belong to"
+      ),
+      (["--cert-file", own, "--key-file", own], "--key-file \"\(own)\" has no private key in PEM form"),
+      (["--cert-file", key, "--key-file", key], "--cert-file \"\(key)\" has no certificate in PEM form"),
+    ] {
+      let refused = try await set(arguments)
+      #expect(refused.status == 1 && refused.text.contains(text), "\(arguments): \(refused.text)")
+    }
+    let alone = try await set(["--cert-file", own])
+    #expect(alone.status == 64 && alone.text.contains("belong together"), "\(alone.text)")
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
+  @Test("the log tells of a client that does not speak TLS, and a metric of the time until the certificate expires")
+  func handshakes() async throws {
+    let (lines, port, server) = try await serve([
+      "--admin-token-file", try file("tokens", Self.secret), "--tls-certificate",
+      try file("certificate.pem", TestAuthority.server), "--tls-key", try file("key.pem", TestAuthority.serverKey),
+      "--metrics-port", "0",
+    ])
+    let plain = try await hearth(["data", "get", "a/b", "--host", "127.0.0.1:\(port)"])
+    #expect(plain.status == 1 && plain.text.contains("If it uses TLS, add --tls."), "\(plain.text)")
+    func told() throws -> [Substring] {
+      try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter {
+        $0.contains("a connection failed to begin with TLS")
+      }
+    }
+    try await waitUntil { try !told().isEmpty }
+    let line = try #require(try told().first)
+    #expect(
+      line.contains(" notice ") && line.contains("address=127.0.0.1")
+        && line.contains("reason=the client does not speak TLS"), "\(line)")
+    let word = try #require(lines.first { $0.contains("/metrics") }?.split(separator: " ").last)
+    let (data, _) = try await URLSession.shared.data(from: try #require(URL(string: String(word))))
+    let metric = String(decoding: data, as: UTF8.self).split(separator: "\n").first {
+      $0.hasPrefix("hearth_server_certificate_seconds ")
+    }
+    // It expires in 2120.
+    #expect(try #require(metric.flatMap { Double($0.split(separator: " ")[1]) }) > 1e9)
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+  }
+
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
   func check() async throws {
     func rules(_ condition: String) -> String {

@@ -15,22 +15,25 @@ package import Foundation
 extension Programs {
   /// Runs a program on a pseudo-terminal of its own, to its end.
   ///
+  /// - Parameter typing: The answers of a person, with the ends of lines. The terminal shows them, too.
   /// - Returns: its exit status and what the terminal got, with ends of lines as the program wrote them.
   package static func runOnTerminal(
-    _ program: URL, _ arguments: [String], columns: Int = 80, rows: Int = 1000, environment: [String: String] = [:]
+    _ program: URL, _ arguments: [String], columns: Int = 80, rows: Int = 1000, typing: String = "",
+    environment: [String: String] = [:]
   ) async throws -> Output {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
         continuation.resume(
           with: Result {
-            try onTerminal(program, arguments, columns: columns, rows: rows, environment: environment)
+            try onTerminal(
+              program, arguments, columns: columns, rows: rows, typing: typing, environment: environment)
           })
       }
     }
   }
 
   private static func onTerminal(
-    _ program: URL, _ arguments: [String], columns: Int, rows: Int, environment: [String: String]
+    _ program: URL, _ arguments: [String], columns: Int, rows: Int, typing: String, environment: [String: String]
   ) throws -> Output {
     let (near, far) = try openTerminal(columns: columns, rows: rows)
     let reader = FileHandle(fileDescriptor: near, closeOnDealloc: true)
@@ -45,6 +48,8 @@ extension Programs {
     process.standardError = terminal
     try process.run()
     close(far)
+    // The terminal keeps it until the program reads a line.
+    if !typing.isEmpty { try reader.write(contentsOf: Data(typing.utf8)) }
     var data = Data()
     var buffer = [UInt8](repeating: 0, count: 1 << 14)
     while true {

@@ -1,0 +1,27 @@
+internal import Foundation
+
+/// The files with which a client proves who it is (mutual TLS), in PEM form, see ``TransportConfiguration/clientCertificate``.
+package struct ClientCertificateFiles: Hashable, Sendable {
+  /// The certificate, followed by those of intermediate authorities.
+  package var certificate: String
+  /// The private key of the certificate, without a passphrase.
+  package var key: String
+
+  package init(certificate: String, key: String) {
+    self.certificate = certificate
+    self.key = key
+  }
+
+  /// Checks the form of a key without using it.
+  package static func checkKey(_ path: String) throws(TrustedCertificateFile.Fault) {
+    let content = try TrustedCertificateFile.content(of: path)
+    func holds(_ text: String) -> Bool { content.range(of: Data(text.utf8)) != nil }
+    guard !holds("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !holds("Proc-Type: 4,ENCRYPTED") else {
+      throw .content("has a key with a passphrase, which nobody could type: write it without one")
+    }
+    // There are kinds of keys with a word before this one, such as EC.
+    guard holds("-----BEGIN "), holds("PRIVATE KEY-----") else {
+      throw .content("has no private key in PEM form (\"-----BEGIN PRIVATE KEY-----\" is missing)")
+    }
+  }
+}
