@@ -11,6 +11,8 @@ package final class FieldConditions {
   private let texts: UnsafeMutableRawBufferPointer
   /// Replaces the key, on which nothing depends here.
   private let anyKey: DocumentKey
+  /// See ``Filter/comparisonCount``.
+  package let comparisonCount: Int
 
   /// Makes the conditions of those filters that do not look at the document's key; nil if there are none.
   package init?(_ filters: [Filter]) {
@@ -18,6 +20,7 @@ package final class FieldConditions {
     guard !filters.isEmpty, let anyKey = try? DocumentKey(ResourcePath(["collection", "document"])) else { return nil }
     self.filters = filters
     self.anyKey = anyKey
+    comparisonCount = filters.reduce(0) { $0 + $1.comparisonCount }
     var bytes: [UInt8] = []
     let tests = filters.map { Test($0, texts: &bytes) }
     self.tests = .allocate(capacity: tests.count)

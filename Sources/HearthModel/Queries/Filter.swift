@@ -26,6 +26,13 @@ package indirect enum Filter: Hashable, Sendable {
     }
   }
 
+  /// The number of times that the fields of a document may be looked through to find out if it meets the condition.
+  package var comparisonCount: Int {
+    flattened.reduce(0) { count, filter in
+      if case .array(let operands) = filter.value { count + max(operands.count, 1) } else { count + 1 }
+    }
+  }
+
   /// Returns whether a document meets the condition; fields are read in place.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     switch self {

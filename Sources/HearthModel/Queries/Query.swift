@@ -101,6 +101,11 @@ package struct Query: Sendable {
 // MARK: - Building
 
 extension Query {
+  /// The number of times that the fields of a document may be looked through to find its place in the result.
+  package var comparisonCount: Int {
+    max(filters.reduce(explicitOrders.count) { $0 + $1.comparisonCount }, 1)
+  }
+
   package func with(filter: Filter) -> Query {
     var query = self
     query.filters.append(filter)

@@ -55,7 +55,7 @@ package struct CallMethod: Sendable {
   private(set) var endsTransaction: (@Sendable (ByteBuffer) -> Bool)?
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// Carries out a call, which has its request if it is one with one.
-  let run: @Sendable (_ call: ServerCall, _ tap: (any CallTap)?) async throws -> Void
+  private(set) var run: @Sendable (_ call: ServerCall, _ tap: (any CallTap)?) async throws -> Void
 
   /// A method with one request and one response.
   package static func unary<Request: Message, Response: Message>(
@@ -77,6 +77,15 @@ package struct CallMethod: Sendable {
   package func counting(_ count: @escaping Counter) -> CallMethod {
     var method = self
     method.count = count
+    return method
+  }
+
+  /// The method whose calls are carried out within something else, such as a value of the task.
+  package func carriedOut(
+    within surround: @escaping @Sendable (_ call: ServerCall, _ run: () async throws -> Void) async throws -> Void
+  ) -> CallMethod {
+    var method = self
+    method.run = { [run] call, tap in try await surround(call) { try await run(call, tap) } }
     return method
   }
 

@@ -3,7 +3,8 @@
 /// A read is *short* until it has worked for one step, and *long* from then on. A few reads run at once, one for each *slot*. When both
 /// kinds wait, each kind gets half of the slots. So a scan waits at most for the time of a get, and a get at most for one step of a scan.
 ///
-/// Slots and seats are shared by all files. Files take turns with each of their reads, and with each step of their long reads.
+/// Slots and seats are shared by all files. Files take turns with each of their reads, and with each step of their long reads, and so do the senders
+/// of a file's reads.
 ///
 /// | event | state of the read | effect |
 /// |---|---|---|
@@ -48,6 +49,7 @@ struct ReadSchedule {
 
   private struct Running {
     let file: FileID
+    let sender: String
     var isLong: Bool
     /// It starts over, and still has its slot and its connection.
     var isLeaving = false
@@ -96,10 +98,11 @@ struct ReadSchedule {
 
   // MARK: - Events
 
-  mutating func add(_ read: ReadID, of file: FileID) -> [Action] {
+  /// - Parameter sender: Reads of different senders take turns.
+  mutating func add(_ read: ReadID, of file: FileID, by sender: String = "") -> [Action] {
     defer { assertInvariants() }
     assert(running[read] == nil, "read \(read) is added, but runs")
-    files[file, default: ScheduledFile()].append(read, to: .new)
+    files[file, default: ScheduledFile()].append(WaitingRead(id: read, sender: sender), to: .new)
     turns.join(file, files[file])
     return fill()
   }
@@ -118,7 +121,7 @@ struct ReadSchedule {
     defer { assertInvariants() }
     assert(running[read]?.isLeaving == true, "read \(read) leaves, but was not told to start over")
     guard let left = end(read) else { return [] }
-    files[left.file]?.append(read, to: .unseated)
+    files[left.file]?.append(WaitingRead(id: read, sender: left.sender), to: .unseated)
     turns.join(left.file, files[left.file])
     return fill() + drained(left.file)
   }
@@ -130,7 +133,8 @@ struct ReadSchedule {
   mutating func lack(_ read: ReadID, connections: Int) -> [Action] {
     defer { assertInvariants() }
     guard let stopped = end(read) else { return [] }
-    files[stopped.file]?.putBack(read, in: stopped.isLong ? .unseated : .new)
+    files[stopped.file]?.putBack(
+      WaitingRead(id: read, sender: stopped.sender), in: stopped.isLong ? .unseated : .new)
     files[stopped.file]?.maximumBegun = max(connections, 1)
     turns.join(stopped.file, files[stopped.file])
     return fill() + drained(stopped.file)
@@ -163,7 +167,7 @@ struct ReadSchedule {
     }
     guard !turns.isEmpty else { return (.goOn, []) }
     self.running[read] = nil
-    files[file]?.append(read, to: .paused)
+    files[file]?.append(WaitingRead(id: read, sender: running.sender), to: .paused)
     turns.join(file, files[file])
     var actions = fill()
     if let own = actions.firstIndex(of: .resume(read)) {
@@ -251,8 +255,8 @@ struct ReadSchedule {
   private mutating func startNew() -> Action? {
     guard let (file, read) = turns.next(.new, of: &files) else { return nil }
     files[file]?.begunCount += 1
-    running[read] = Running(file: file, isLong: false)
-    return .start(read)
+    running[read.id] = Running(file: file, sender: read.sender, isLong: false)
+    return .start(read.id)
   }
 
   private mutating func goOnLong() -> Action? {
@@ -262,8 +266,8 @@ struct ReadSchedule {
 
   private mutating func resume() -> Action? {
     guard let (file, read) = turns.next(.paused, of: &files) else { return nil }
-    running[read] = Running(file: file, isLong: true)
-    return .resume(read)
+    running[read.id] = Running(file: file, sender: read.sender, isLong: true)
+    return .resume(read.id)
   }
 
   private mutating func startUnseated() -> Action? {
@@ -271,8 +275,8 @@ struct ReadSchedule {
     files[file]?.begunCount += 1
     files[file]?.seatedCount += 1
     seatedCount += 1
-    running[read] = Running(file: file, isLong: true)
-    return .start(read)
+    running[read.id] = Running(file: file, sender: read.sender, isLong: true)
+    return .start(read.id)
   }
 
   // MARK: - Invariants

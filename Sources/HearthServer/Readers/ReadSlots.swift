@@ -135,14 +135,16 @@ final class ReadSlots<Reader>: Sendable {
 
   // MARK: - Reads
 
-  /// - Parameter body: Makes the read that is added.
+  /// - Parameters:
+  ///   - sender: See ``ReadSender``.
+  ///   - body: Makes the read that is added.
   /// - Returns: false if the file was closed.
-  func add(_ file: FileID, _ body: (ReadID) -> @Sendable (Lane) -> Void) -> Bool {
+  func add(_ file: FileID, by sender: String, _ body: (ReadID) -> @Sendable (Lane) -> Void) -> Bool {
     let actions = state.withLock { state -> [ReadSchedule.Action]? in
       guard state.files[file]?.isClosed == false else { return nil }
       let read = state.newRead()
       state.reads[read] = Read(file: file, body: body(read))
-      return state.schedule.add(read, of: file)
+      return state.schedule.add(read, of: file, by: sender)
     }
     guard let actions else { return false }
     perform(actions)

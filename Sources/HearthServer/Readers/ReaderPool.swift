@@ -55,8 +55,9 @@ final class ReaderPool<Reader>: Sendable {
   private func read<Result: Sendable>(
     _ body: @escaping @Sendable (Reader) throws -> Result, _ cancellation: ReadCancellation
   ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-      let isAdded = slots.add(file) { read in
+    let sender = ReadSender.current
+    return try await withCheckedThrowingContinuation { continuation in
+      let isAdded = slots.add(file, by: sender) { read in
         { [self] lane in
           run(body, read, lane, cancellation) { result in
             // Before the caller goes on: what it does next may need the slot that this read had.

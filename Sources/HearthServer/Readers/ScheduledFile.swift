@@ -7,7 +7,7 @@ struct ScheduledFile {
   }
 
   /// The reads that wait, by ``ReadKind``.
-  private var waiting = [ReadQueue](repeating: ReadQueue(), count: ReadKind.allCases.count)
+  private var waiting = [SharedReadQueue](repeating: SharedReadQueue(), count: ReadKind.allCases.count)
   /// The reads that have a connection: they run, or wait in the middle.
   var begunCount = 0
   /// The long reads among them.
@@ -41,16 +41,16 @@ struct ScheduledFile {
     }
   }
 
-  mutating func append(_ read: ReadSchedule.ReadID, to kind: ReadKind) {
+  mutating func append(_ read: WaitingRead, to kind: ReadKind) {
     waiting[kind.rawValue].append(read)
   }
 
   /// Puts a taken read back, as the first one.
-  mutating func putBack(_ read: ReadSchedule.ReadID, in kind: ReadKind) {
+  mutating func putBack(_ read: WaitingRead, in kind: ReadKind) {
     waiting[kind.rawValue].prepend(read)
   }
 
-  mutating func popFirst(_ kind: ReadKind) -> ReadSchedule.ReadID? {
+  mutating func popFirst(_ kind: ReadKind) -> WaitingRead? {
     waiting[kind.rawValue].popFirst()
   }
 }
@@ -71,7 +71,7 @@ enum ReadKind: Int, CaseIterable {
 /// turn comes, the file loses its turn.
 struct ReadTurns {
   private struct Order {
-    var files = ReadQueue()
+    var files = ReadQueue<ReadSchedule.FileID>()
     var members: Set<ReadSchedule.FileID> = []
   }
 
@@ -97,7 +97,7 @@ struct ReadTurns {
   /// Takes the first read of a kind of the file whose turn it is. The file's next turn comes after those of the others.
   mutating func next(
     _ kind: ReadKind, of files: inout [ReadSchedule.FileID: ScheduledFile]
-  ) -> (file: ReadSchedule.FileID, read: ReadSchedule.ReadID)? {
+  ) -> (file: ReadSchedule.FileID, read: WaitingRead)? {
     while let file = orders[kind.rawValue].files.popFirst() {
       orders[kind.rawValue].members.remove(file)
       guard files[file]?.isReady(kind) == true, let read = files[file]?.popFirst(kind) else { continue }
@@ -105,37 +105,5 @@ struct ReadTurns {
       return (file, read)
     }
     return nil
-  }
-}
-
-/// A queue of reads, or of files with reads: first in, first out. Operations at both ends take constant time on average.
-struct ReadQueue {
-  private var reads: [Int] = []
-  private var head = 0
-
-  var count: Int { reads.count - head }
-  var isEmpty: Bool { head == reads.count }
-
-  mutating func append(_ read: Int) {
-    reads.append(read)
-  }
-
-  /// Puts a taken read back.
-  mutating func prepend(_ read: Int) {
-    guard head > 0 else { return reads.insert(read, at: 0) }
-    head -= 1
-    reads[head] = read
-  }
-
-  mutating func popFirst() -> Int? {
-    guard head < reads.count else { return nil }
-    defer {
-      head += 1
-      if head == reads.count || head >= 64, head * 2 >= reads.count {
-        reads.removeFirst(head)
-        head = 0
-      }
-    }
-    return reads[head]
   }
 }

@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthRPC
 internal import HearthRules
 
 /// The identity that makes a call.
@@ -33,6 +34,12 @@ package enum Caller: Sendable {
 
   /// True if nothing tells its callers apart.
   var standsForMany: Bool { if case .nobody = self { true } else { false } }
+
+  /// The sender whose reads and commits take turns with those of others: the caller, or the origin of callers that nothing else tells apart.
+  func sender(from origin: CallOrigin?) -> String {
+    guard standsForMany, let origin else { return boundTo }
+    return "\(boundTo) \(UInt(bitPattern: ObjectIdentifier(origin).hashValue))"
+  }
 
   /// The text by which what belongs to a caller is bound to it: the same for all tokens of a user, and for nobody else. Empty for the owner.
   var boundTo: String {

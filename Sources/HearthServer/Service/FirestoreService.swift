@@ -34,6 +34,7 @@ struct FirestoreService: Sendable {
     ]
     return methods.map { method in
       method.counting { (request, message) throws(CallStatus) in try counter.count(request, as: message) }
+        .carriedOut(within: ReadSender.carryOut)
     }
   }
 }

@@ -30,11 +30,8 @@ struct Session: Sendable {
   /// The caller as the guard knows it now: a stream may be older than the first rules.
   var caller: Caller { accessGuard.tellsCallersApart(in: database.id) ? named : .owner }
 
-  /// The sender whose commits take turns with those of others: the caller, or the origin of callers that nothing else tells apart.
-  var sender: String {
-    guard caller.standsForMany, let origin else { return caller.boundTo }
-    return "\(caller.boundTo) \(UInt(bitPattern: ObjectIdentifier(origin).hashValue))"
-  }
+  /// See ``Caller/sender(from:)``.
+  var sender: String { caller.sender(from: origin) }
 
   private var storage: any ServerStorage { database.storage }
 

@@ -43,7 +43,9 @@ extension DocumentStore {
       var rest: ClosedRange<Int64>?
       while try fields.step() {
         looked += 1
-        guard (try? conditions.areMet(by: EncodedFieldsView(fields.blob(at: 1)))) ?? true else { continue }
+        let bytes = try fields.blob(at: 1)
+        try database.noteWork(bytes: bytes.count * conditions.comparisonCount)
+        guard (try? conditions.areMet(by: EncodedFieldsView(bytes))) ?? true else { continue }
         // Also for fields that cannot be read: the test of the whole query reports where they are.
         met += 1
         let place = try fields.int64(at: 0)

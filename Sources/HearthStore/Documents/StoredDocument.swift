@@ -59,6 +59,9 @@ package struct StoredDocument {
     get throws(StoreError) { try times.readTime }
   }
 
+  /// The size of the fields; 0 for a document that does not exist.
+  var fieldBytes: Int { statement.byteCount(at: Column.fields) }
+
   package var hasCommittedMutations: Bool {
     get throws(StoreError) {
       try located { () throws(StoreError) in try statement.int64(at: Column.hasCommittedMutations) != 0 }

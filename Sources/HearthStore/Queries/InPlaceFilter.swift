@@ -10,11 +10,16 @@ final class InPlaceFilter {
   private let version: SnapshotVersion?
   /// The conditions that do not look at the key; nil where there are none.
   let conditions: FieldConditions?
+  private let database: Database
+  private let comparisonCount: Int
 
-  init(_ query: Query, asOf version: SnapshotVersion? = nil) {
+  /// - Parameter database: The one that the documents are read from, which counts the work.
+  init(_ query: Query, asOf version: SnapshotVersion? = nil, in database: Database) {
     self.query = query
     self.version = version
+    self.database = database
     conditions = FieldConditions(query.filters)
+    comparisonCount = query.comparisonCount
   }
 
   /// The key of a document that exists, matches and is not beyond the edge of what the limit lets through; nil for any
@@ -22,6 +27,7 @@ final class InPlaceFilter {
   ///
   /// - Parameter edge: the outermost of as many matching documents as the limit allows, nil when there are fewer.
   func matchingKey(of stored: StoredDocument, inside edge: Document?) throws -> DocumentKey? {
+    try database.noteWork(bytes: stored.fieldBytes * comparisonCount)
     // First, because it says no for most documents of a scan. Those that do not exist have no fields, and fail too.
     if let conditions, try !stored.meets(conditions) { return nil }
     guard try stored.kind == .found else { return nil }

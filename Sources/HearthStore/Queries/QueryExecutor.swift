@@ -101,7 +101,7 @@ package struct QueryExecutor {
   }
 
   func filter(of query: Query) -> InPlaceFilter {
-    InPlaceFilter(query, asOf: earlier?.version)
+    InPlaceFilter(query, asOf: earlier?.version, in: documents.database)
   }
 
   func contents(
@@ -312,6 +312,7 @@ package struct QueryExecutor {
   /// Like `query.matches(document)`, but contents that cannot be read are an error and not a document less.
   func matches(_ query: Query, _ document: Document) throws -> Bool {
     guard document.isFound, earlier.map({ document.version <= $0.version }) ?? true else { return false }
+    try documents.database.noteWork(bytes: document.fields.bytes.count * query.comparisonCount)
     do {
       return try document.fields.withUnsafeBytes { bytes in
         try query.matches(key: document.key, fields: EncodedFieldsView(bytes))

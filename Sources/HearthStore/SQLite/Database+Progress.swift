@@ -4,24 +4,40 @@
   internal import CSQLite
 #endif
 
-/// The function that SQLite calls back while a statement runs.
+/// The function that SQLite calls back while a statement runs, and that is called for work on its rows.
 final class ProgressHandler {
   let isToStop: () -> Bool
+  private let bytesPerStep: Int
+  private var bytes = 0
 
-  init(_ isToStop: @escaping () -> Bool) {
+  init(bytesPerStep: Int, _ isToStop: @escaping () -> Bool) {
+    self.bytesPerStep = bytesPerStep
     self.isToStop = isToStop
+  }
+
+  /// Counts work, and asks at the end of each step.
+  func isToStop(after work: Int) -> Bool {
+    bytes += work
+    guard bytes >= bytesPerStep else { return false }
+    bytes = 0
+    return isToStop()
   }
 }
 
 extension Database {
-  /// Calls `isToStop` again and again while statements run, on their thread, so that long work can make room for other work or end.
+  /// Calls `isToStop` again and again while statements run and their rows are looked at, on their thread, so that long work can make room for other
+  /// work or end.
   ///
   /// The function may block, and must not use this connection. When it returns true, the running statement fails with
   /// ``StoreError/Kind/unavailable``, and so does whatever needs its rows.
   ///
-  /// - Parameter instructions: about so many steps of SQLite's virtual machine lie between two calls; a row of a scan takes about 10.
-  package func onProgress(everyInstructions instructions: Int, _ isToStop: @escaping () -> Bool) {
-    let handler = ProgressHandler(isToStop)
+  /// - Parameters:
+  ///   - instructions: about so many steps of SQLite's virtual machine lie between two calls; a row of a scan takes about 10.
+  ///   - bytes: the same for the bytes of documents that are looked at, see ``noteWork(bytes:)``.
+  package func onProgress(
+    everyInstructions instructions: Int, everyBytes bytes: Int = 1 << 20, _ isToStop: @escaping () -> Bool
+  ) {
+    let handler = ProgressHandler(bytesPerStep: max(bytes, 1), isToStop)
     // SQLite has the address only: `progress` keeps the object alive as long as the connection, which is closed by `deinit` at the latest.
     progress = handler
     sqlite3_progress_handler(
@@ -30,6 +46,16 @@ extension Database {
         guard let context else { return 0 }
         return Unmanaged<ProgressHandler>.fromOpaque(context).takeUnretainedValue().isToStop() ? 1 : 0
       }, Unmanaged.passUnretained(handler).toOpaque())
+  }
+
+  /// Counts work on a row that SQLite does not see: a few rows of large documents may take longer than thousands of small ones.
+  ///
+  /// - Parameter bytes: The bytes that are looked at, each as often as it is looked at.
+  /// - Throws: ``StoreError/Kind/unavailable`` if the work has to end, as a statement does.
+  func noteWork(bytes: Int) throws(StoreError) {
+    // Asked in this way, because binding it would count references for each row of a scan.
+    guard progress?.isToStop(after: bytes) == true else { return }
+    throw StoreError(kind: .unavailable, message: "Database \(name): the reading was stopped.")
   }
 
   /// The state of the write-ahead log after ``checkpoint()``.

@@ -153,6 +153,9 @@ package final class Statement {
     return rawBytes(at: column)
   }
 
+  /// The size of a blob; 0 for NULL.
+  func byteCount(at column: Int) -> Int { Int(sqlite3_column_bytes(handle, Int32(clamping: column))) }
+
   /// Calls `body` with SQLite's own UTF-8 bytes of a text, which are valid until it returns.
   package func withUTF8<R>(at column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     try checkType(at: column, is: SQLITE_TEXT, expected: "text")

@@ -65,6 +65,22 @@ struct ReadScheduleTests {
     #expect(schedule.isIdle(0))
   }
 
+  @Test("a read does not wait for the many that another sender has sent before")
+  func senders() {
+    var schedule = ReadSchedule(slots: 2, seats: 2)
+    for read in 1...100 { _ = schedule.add(read, of: 0, by: "many") }
+    _ = schedule.add(101, of: 0, by: "few")
+    _ = schedule.add(102, of: 0, by: "few")
+    // One of each in turn.
+    #expect(schedule.finish(1) == [.start(3)])
+    #expect(schedule.finish(2) == [.start(101)])
+    #expect(schedule.finish(3) == [.start(4)])
+    #expect(schedule.finish(4) == [.start(102)])
+    #expect(schedule.finish(101) == [.start(5)])
+    #expect(schedule.add(103, of: 0, by: "few") == [])
+    #expect(schedule.finish(5) == [.start(103)])
+  }
+
   @Test("lets no read become long in a hold, and says when those that were long have ended")
   func hold() {
     var schedule = ReadSchedule(slots: 2, seats: 4)

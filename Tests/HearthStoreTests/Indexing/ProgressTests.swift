@@ -37,6 +37,30 @@ struct ProgressTests {
     #expect(try keys(store.scan(.collection(path("rooms")))).count == 2_000)
   }
 
+  @Test("so does the work on a few rows of large documents, for each condition that looks through them")
+  func largeDocuments() throws {
+    let text = Value.string(String(repeating: "x", count: 100_000))
+    try database.transaction("fill") {
+      for n in 0..<40 { try store.set(found("rooms/r\(n)", 1, ["a": text, "n": 1])) }
+    }
+    var (calls, isToStop) = (0, false)
+    database.onProgress(everyInstructions: 1_000_000, everyBytes: 1_000_000) {
+      calls += 1
+      return isToStop
+    }
+    func run(_ conditions: Int) throws -> Int {
+      calls = 0
+      var query = Query(path: path("rooms"))
+      for _ in 0..<conditions { query = query.with(filter: .field(field("n"), .greaterThanOrEqual, 1)) }
+      #expect(try QueryExecutor(documents: store).run(query).documents.count == 40)
+      return calls
+    }
+    let (one, ten) = (try run(1), try run(10))
+    #expect(one >= 4 && ten >= 8 * one, "\(one), \(ten)")
+    isToStop = true
+    #expect(kind { _ = try run(1) } == .unavailable)
+  }
+
   @Test("no commit moves the log into the file; another connection does, but not what a reader still needs")
   func log() throws {
     func write(_ round: Int) throws {
