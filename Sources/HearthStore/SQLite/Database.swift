@@ -92,7 +92,7 @@ package final class Database {
   var interruption: Interruption?
 
   private(set) var connection: OpaquePointer?
-  /// Called while statements run, see ``onProgress(everyInstructions:everyBytes:_:)``.
+  /// Called while statements run, see `onProgress`.
   var progress: ProgressHandler?
   private var idleStatements: [String: IdleStatements] = [:]
   private var idleStatementCount = 0
