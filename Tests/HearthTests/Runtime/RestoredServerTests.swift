@@ -59,4 +59,34 @@ struct RestoredServerTests {
     try await firestore.terminate()
     await server.stop()
   }
+
+  @Test("a result that is resumed from before the copy shows no write of the lost history, also to reads of the server")
+  func resumed() async throws {
+    let folder = try TemporaryFolder()
+    let (data, copy) = (folder.url.appendingPathComponent("data"), folder.url.appendingPathComponent("copy"))
+    var server = try await TestServer.start(folder: data)
+    let port = server.port
+    let firestore = try TestFirestore(
+      cache: PersistentCacheSettings(directory: folder.url.appendingPathComponent("cache")), host: server.address
+    ).firestore
+    let notes = firestore.collection("notes")
+    try await notes.document("a").setData(["n": 1])
+    try await notes.document("b").setData(["n": 1])
+    #expect(try await numbers(notes.getDocuments(source: .server)) == ["a": 1, "b": 1])
+    await server.stop()
+    try FileManager.default.copyItem(at: data, to: copy)
+
+    server = try await TestServer.start(folder: data, port: port)
+    try await notes.document("a").setData(["n": 2])
+    #expect(try await numbers(notes.getDocuments(source: .cache)) == ["a": 2, "b": 1])
+    await server.stop()
+    try FileManager.default.removeItem(at: data)
+    try FileManager.default.copyItem(at: copy, to: data)
+
+    server = try await TestServer.start(folder: data, port: port)
+    #expect(try await numbers(notes.getDocuments(source: .server)) == ["a": 1, "b": 1])
+    #expect(try await numbers(notes.getDocuments(source: .cache)) == ["a": 1, "b": 1])
+    try await firestore.terminate()
+    await server.stop()
+  }
 }
