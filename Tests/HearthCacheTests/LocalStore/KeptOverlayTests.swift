@@ -239,4 +239,33 @@ struct KeptOverlayTests {
     #expect(with - without < 20)
     #expect(try store.read("rooms/7").values == ["n": 7, "m": 1])
   }
+
+  @Test(
+    "users without pending writes cost a snapshot and the marks of use of its documents nothing",
+    arguments: Backing.allCases)
+  func usersWithoutWrites(_ backing: Backing) throws {
+    func instructions(users: Int) throws -> Int {
+      let cache = try TestCache(backing)
+      defer { cache.close() }
+      for number in 0..<users {
+        try cache.database.update(
+          "INSERT INTO cache_users (user_key) VALUES (?)", .text(OutboxOwner.key(ofName: "user \(number)")))
+      }
+      try cache.store.write(.patch(key("rooms/7"), ["m": 1], mask: mask("m")))
+      var event = RemoteEvent(snapshotVersion: version(5))
+      for number in 0..<50 {
+        let document = found("rooms/\(number)", 5, ["n": 1])
+        event.documentUpdates[document.key] = document
+        event.limboDocumentChanges.insert(document.key)
+      }
+      var hundreds = 0
+      cache.database.onProgress(everyInstructions: 100) {
+        hundreds += 1
+        return false
+      }
+      _ = try cache.store.apply(event)
+      return hundreds
+    }
+    #expect(try instructions(users: 2_000) <= instructions(users: 1) + 10)
+  }
 }
