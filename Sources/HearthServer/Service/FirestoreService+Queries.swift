@@ -59,7 +59,7 @@ extension FirestoreService {
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(
-      selector, for: .aggregate(decoded.query, skipping: decoded.offset), in: database)
+      selector, for: .aggregate(aggregations, over: decoded.asked, skipping: decoded.offset), in: database)
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {
@@ -99,7 +99,7 @@ extension FirestoreService {
   ) async throws -> AggregateAnswer {
     guard decoded.isShallow || decoded.search != nil else {
       return try await plan.reading { version throws(StatusError) in
-        try await database.aggregate(aggregations, over: decoded.query, skipping: decoded.offset, at: version)
+        try await database.aggregate(aggregations, over: decoded.asked, skipping: decoded.offset, at: version)
       }
     }
     var pages = ResultPages(

@@ -182,14 +182,17 @@ extension Session {
   }
 
   /// As ``ServerStorage/aggregate(_:over:skipping:at:)``.
+  ///
+  /// - Parameter query: The query as the caller has sent it, on which the rules decide. It is read in the order of the sums.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {
-    guard let rules = try check(.aggregate(query, skipping: offset)) else {
-      return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+    let ordered = Aggregation.query(query, for: aggregations)
+    guard let rules = try check(.aggregate(aggregations, over: query, skipping: offset)) else {
+      return try await storage.aggregate(aggregations, over: ordered, skipping: offset, at: version)
     }
     return try await decided(by: rules, on: query, skipping: offset, at: version) { version throws(StatusError) in
-      try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+      try await storage.aggregate(aggregations, over: ordered, skipping: offset, at: version)
     }
   }
 
@@ -233,7 +236,7 @@ extension Session {
     if let rules = try check(access) {
       // Nobody locks what it may not read.
       switch access {
-      case .list(let query, let offset), .aggregate(let query, let offset):
+      case .list(let query, let offset), .aggregate(_, let query, let offset):
         try await rules.list(query, skipping: offset, reading(at: nil))
       default: _ = try await get(keys, by: rules, at: nil)
       }

@@ -1,4 +1,6 @@
 import HearthModel
+import HearthWire
+import SwiftProtobuf
 import Testing
 
 @testable import HearthServer
@@ -98,6 +100,35 @@ struct RuleReadTests {
       ]
       #expect(answers == [isAllowed, isAllowed, isAllowed], "\(offset)")
     }
+  }
+
+  @Test("orders are those that the caller has sent, also of a sum, which is read in further ones")
+  func orders() async throws {
+    try await fixture.set("notes/a", ["n": .integer(1), "m": .integer(1)])
+    let all = Query(path: path("notes"))
+    let sum = Aggregation(alias: "n", operation: .sum(try FieldPath(["n"])))
+    let isPositive = all.with(filter: .field(try FieldPath(["n"]), .greaterThan, .integer(0)))
+    let ordered = Query(
+      path: path("notes"), explicitOrders: [OrderBy(path: try FieldPath(["m"]), direction: .ascending)])
+    let access = AccessRules(
+      try RulesFixture.rules(
+        """
+        match /notes/{id} { allow list: if request.query.orderBy == {}; }
+        match /notes/{id} { allow list: if request.query.orderBy == {'m': 'ASC'}; }
+        """),
+      isDevelopment: true, clock: fixture.storage.clock.clock)
+    let caller = fixture.session(.named("alice"), access)
+    for query in [all, isPositive, ordered] {
+      #expect(try await caller.aggregate([sum], over: query, skipping: 0, at: nil).totals.values == ["n": .integer(1)])
+      let transaction = try await caller.beginTransaction(.optimistic)
+      _ = try await caller.read(.aggregate([sum], over: query), in: transaction)
+    }
+    let byBoth = ordered.with(order: OrderBy(path: try FieldPath(["n"]), direction: .ascending))
+    await fixture.expectDenied { _ = try await caller.aggregate([sum], over: byBoth, skipping: 0, at: nil) }
+    // What a request of a sum says of its orders.
+    let message = Google_Firestore_V1_StructuredQuery.with { $0.from = [.with { $0.collectionID = "notes" }] }
+    let checked = try CheckedQuery(parent: caller.id.documentsName, query: message, for: [sum], in: caller)
+    #expect(checked.asked.explicitOrders.isEmpty && !checked.query.explicitOrders.isEmpty)
   }
 
   private func isDone(_ body: () async throws -> Void) async -> Bool {
