@@ -51,6 +51,15 @@ struct WriteTests {
         after: ["a": .int(2), "b": .string("x")]) == isAllowed)
   }
 
+  @Test("a number that is none and stays so is no change, as in production")
+  func unchangedNaN() throws {
+    let condition = "update: if request.resource.data.diff(resource.data).affectedKeys().hasOnly(['a'])"
+    let before: [String: RuleValue] = ["a": .int(1), "n": .float(.nan), "l": .list([.float(.nan)])]
+    let after = before.merging(["a": .int(2)]) { $1 }
+    #expect(try Self.decide(condition, .update, before: before, after: after))
+    #expect(try !Self.decide(condition, .update, before: before, after: after.merging(["n": .float(1)]) { $1 }))
+  }
+
   @Test("a deletion has a resource and no request.resource")
   func delete() throws {
     #expect(
