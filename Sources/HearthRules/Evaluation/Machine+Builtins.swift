@@ -12,11 +12,8 @@ extension Machine {
       guard case .path(let path) = first else { throw unsupported }
       return try lookUp(path, builtin)
     case .path:
-      switch first {
-      case .path: return first
-      case .string(let text): return .path(try RulePath(parsing: text))
-      default: throw unsupported
-      }
+      guard case .string(let text) = first else { throw unsupported }
+      return .path(try RulePath(parsing: text))
     case .int, .float, .string, .bool: return try Conversions.convert(first, builtin)
     case .mathAbs, .mathCeil, .mathFloor, .mathRound, .mathSqrt, .mathPow, .mathIsInfinite, .mathIsNaN:
       guard let value = Conversions.math(builtin, arguments) else { throw unsupported }
