@@ -61,7 +61,10 @@ extension Machine {
       return onlyExists ? .bool(true) : .document(fields, at: names)
     case .missing:
       if onlyExists { return .bool(false) }
-      throw .missingDocument(path.text)
+      // As in production, the document of the request itself is null where it is missing, and others fail.
+      guard request.method != .list, names.hasSameBytes(as: request.path) else { throw .missingDocument(path.text) }
+      return .null
+    case .removed: return onlyExists ? .bool(false) : .null
     case .notRead:
       if !unread.contains(document) { unread.append(document) }
       throw .documentNeeded

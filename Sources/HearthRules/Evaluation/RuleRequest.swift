@@ -76,6 +76,8 @@ extension RuleValue {
 package enum DocumentLookup: Sendable {
   case found(RuleMap)
   case missing
+  /// There is none after the request, which has named it: one that another write of the request deletes.
+  case removed
   /// The caller has not read the document yet. The decision names it, and the evaluation can be repeated.
   case notRead
 }

@@ -195,8 +195,8 @@ extension RuleCheck: CommitGuard {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
           for (name, key) in unread {
-            let document = name.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
-            try spend(known.add(document, for: name), known)
+            let written = name.isAfterwards ? after[key] : nil
+            try spend(known.add(written ?? stored(key), for: name, isWritten: written != nil), known)
           }
           continue
         }
@@ -279,10 +279,13 @@ private struct KnownDocuments {
     wanted.filter { !has($0) }.compactMap { name in DocumentKey(name.path, in: database).map { (name, $0) } }
   }
 
+  /// - Parameter isWritten: True for a document as the request leaves it.
   /// - Returns: The effort.
-  mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) -> Int {
+  mutating func add(
+    _ document: Document, for name: LookedUpDocument, isWritten: Bool = false
+  ) throws(StatusError) -> Int {
     let (map, effort) = try effort.fields(of: document)
-    states[name] = map.map { .found($0) } ?? .missing
+    states[name] = map.map { .found($0) } ?? (isWritten ? .removed : .missing)
     return effort
   }
 
