@@ -15,6 +15,8 @@ package struct RuleRequest: Sendable {
   ///   - auth: The map with `uid` and `token`, or `null`.
   ///   - document: The fields of the document as it is stored; nil if there is none.
   ///   - changed: For `create` and `update`, the fields that the document will have.
+  ///   - inTransaction: True for a `get` by which a commit demands that a document has not changed. As in production, all writes are in a
+  ///     transaction, that of their commit.
   package init(
     _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, document: RuleMap?,
     changed: RuleMap? = nil, inTransaction: Bool = false
@@ -34,12 +36,13 @@ package struct RuleRequest: Sendable {
     self.method = method
     self.path = path
     var fields = Self.fields(method, path, auth, time)
+    var isWrite = true
     switch method {
     case .create, .update: fields.append(("resource", changed.map { .document($0, at: path) } ?? .null))
     case .delete: fields.append(("resource", .null))
-    case .get, .list: break
+    case .get, .list: isWrite = false
     }
-    fields.append(("inTransaction", .bool(inTransaction)))
+    fields.append(("inTransaction", .bool(isWrite || inTransaction)))
     request = .map(RuleMap(pairs: fields))
     resource = DeferredValue { document().map { .document($0, at: path) } ?? .null }
   }
@@ -49,7 +52,7 @@ package struct RuleRequest: Sendable {
     method = .list
     path = query.parent + [query.collection]
     var fields = Self.fields(.list, path, auth, time)
-    fields.append(("query", query.value))
+    fields += [("query", query.value), ("inTransaction", .bool(false))]
     // Of a collection group nobody knows the paths.
     if query.hasAllDescendants { fields.removeAll { $0.key == "path" } }
     request = .map(RuleMap(pairs: fields))

@@ -174,7 +174,7 @@ extension RuleCheck: CommitGuard {
 
   /// The documents that rules look up are read from the storage, or from the request for the state after it.
   func check(
-    _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+    _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
   ) throws {
     let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
     var known = KnownDocuments(database, effort)
@@ -185,7 +185,7 @@ extension RuleCheck: CommitGuard {
       let request = RuleRequest(
         write.method, path: key.ruleNames(in: database), auth: auth,
         time: RuleTimestamp(time.cutToMilliseconds), changed: try RuleMap.fields(of: write.transition.after),
-        inTransaction: inTransaction
+        inTransaction: true
       ) { fields.decoded() }
       while true {
         let snapshot = known

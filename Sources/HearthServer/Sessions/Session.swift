@@ -300,7 +300,6 @@ extension Session {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
-    request.isInTransaction = true
     request.sender = sender
     let ending = request
     let transaction = try openedTransaction(transaction)

@@ -24,6 +24,15 @@ struct WriteTests {
     }
   }
 
+  @Test("writes are in the transaction of their commit, and reads are in none")
+  func inTransaction() throws {
+    for method in RuleMethod.allCases where method != .list {
+      let isWrite = method != .get
+      #expect(
+        try Self.decide("\(method.rawValue): if request.inTransaction == \(isWrite)", method, before: nil, after: nil))
+    }
+  }
+
   @Test(
     "a new document has no resource, and request.resource is what it will be",
     arguments: [
