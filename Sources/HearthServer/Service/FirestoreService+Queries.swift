@@ -116,7 +116,8 @@ extension FirestoreService {
     for document in merged.finish() { try answer.totals.add(document) }
     var rest = (nearest?.finish() ?? [])[...]
     while let search = decoded.search, !rest.isEmpty {
-      let documents = try await search.firstDocuments(of: rest, at: answer.readVersion, plan, in: database)
+      let documents = try await search.firstDocuments(
+        of: rest, inResultOf: decoded.query, at: answer.readVersion, plan, in: database)
       rest = rest.dropFirst(documents.count)
       for document in documents { try answer.totals.add(document) }
     }

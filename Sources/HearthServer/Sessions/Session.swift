@@ -148,6 +148,19 @@ extension Session {
     }
   }
 
+  /// As ``ServerStorage/firstDocuments(of:at:)``, of documents that belong to the result of a query. The rules decide on the query, as for all
+  /// other documents of its result.
+  ///
+  /// - Parameter query: The query with the limit that the caller wants.
+  func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, inResultOf query: Query, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    guard let rules = try check(.list(query)) else { return try await storage.firstDocuments(of: keys, at: version) }
+    return try await decided(by: rules, on: query, skipping: 0, at: version) { version throws(StatusError) in
+      try await storage.firstDocuments(of: keys, at: version)
+    }
+  }
+
   /// Reads the result of a query at the version at which rules decide on it.
   ///
   /// - Parameter version: Nil for the present.

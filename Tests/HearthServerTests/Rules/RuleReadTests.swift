@@ -102,6 +102,29 @@ struct RuleReadTests {
     }
   }
 
+  @Test("who may list documents gets all pages of a list, in any order, and may get none of them by its name")
+  func listedPages() async throws {
+    for id in ["a", "b", "c"] { try await fixture.set("notes/\(id)", ["n": .integer(1)]) }
+    let alice = try fixture.session(
+      .named("alice"), "match /notes/{id} { allow list: if request.query.limit <= 2; }")
+    let byField = Query(
+      path: path("notes"), explicitOrders: [OrderBy(path: try FieldPath(["n"]), direction: .ascending)])
+    let plan = try await ReadPlan.prepare(.latest, for: .list(byField), in: alice)
+    func list(_ pageSize: Int) -> DocumentList {
+      DocumentList(query: byField, showsMissing: false, database: alice, plan: plan, pageSize: pageSize)
+    }
+    let first = try await list(2).page(after: "")
+    #expect(try await list(2).page(after: first.nextToken).documents.map(\.key) == [key("notes/c")])
+    await fixture.expectDenied { _ = try await list(3).page(after: first.nextToken) }
+    await fixture.expectDenied { _ = try await fixture.read(alice, "notes/a") }
+    let kept = [key("notes/a"), key("notes/b")]
+    let search = byField.with(limit: 2)
+    #expect(try await alice.firstDocuments(of: kept[...], inResultOf: search, at: nil).documents.map(\.key) == kept)
+    await fixture.expectDenied {
+      _ = try await alice.firstDocuments(of: kept[...], inResultOf: byField.with(limit: 3), at: nil)
+    }
+  }
+
   @Test("orders are those that the caller has sent, also of a sum, which is read in further ones")
   func orders() async throws {
     try await fixture.set("notes/a", ["n": .integer(1), "m": .integer(1)])
