@@ -22,16 +22,16 @@ extension RuleSet {
     lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) -> RuleDecision {
     var result = RuleDecision()
-    guard let disjuncts = query.disjuncts, !disjuncts.isEmpty else { return result }
+    guard let parts = query.parts, !parts.isEmpty else { return result }
     var unread: [LookedUpDocument] = []
     result.answer = .allowed
-    for known in disjuncts {
-      let request = RuleRequest(query, known: known, auth: auth, time: time)
+    for part in parts {
+      let request = RuleRequest(part, auth: auth, time: time)
       var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
       machine.documents = result.documents
       machine.workDone = result.workDone
       var evaluation = Evaluation(source, machine: machine)
-      evaluation.run(query.target)
+      evaluation.run(part.target)
       let decision = evaluation.decision
       result.documents = decision.documents
       result.usesTime = result.usesTime || decision.usesTime

@@ -47,16 +47,22 @@ package struct RuleRequest: Sendable {
     resource = DeferredValue { document().map { .document($0, at: path) } ?? .null }
   }
 
-  /// One disjunct of a query.
-  init(_ query: RuleQuery, known: PartialMap, auth: RuleValue, time: RuleTimestamp) {
+  /// One part of a query.
+  init(_ part: RuleQuery.Part, auth: RuleValue, time: RuleTimestamp) {
     method = .list
-    path = query.parent + [query.collection]
+    path = part.path
+    let query = part.query
     var fields = Self.fields(.list, path, auth, time)
     fields += [("query", query.value), ("inTransaction", .bool(false))]
     // Of a collection group nobody knows the paths.
     if query.hasAllDescendants { fields.removeAll { $0.key == "path" } }
     request = .map(RuleMap(pairs: fields))
-    let document = RuleValue.partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
+    var known: [ExactText: RuleValue] = [ExactText("data"): .partialMap(part.facts)]
+    if let document = part.document, let id = document.last {
+      known[ExactText("id")] = .string(id)
+      known[ExactText(RuleQuery.nameOfDocument)] = .path(RulePath(document))
+    }
+    let document = RuleValue.partialMap(PartialMap(name: "resource", known: known))
     resource = DeferredValue { document }
   }
 
