@@ -48,15 +48,22 @@ package struct RuleRequest: Sendable {
   }
 
   /// One part of a query.
-  init(_ part: RuleQuery.Part, auth: RuleValue, time: RuleTimestamp) {
+  ///
+  /// - Parameter document: The fields of the document that the part names; nil to know what the filters tell of it.
+  init(_ part: RuleQuery.Part, document fields: RuleMap?, auth: RuleValue, time: RuleTimestamp) {
     method = .list
     path = part.path
     let query = part.query
-    var fields = Self.fields(.list, path, auth, time)
-    fields += [("query", query.value), ("inTransaction", .bool(false))]
+    var members = Self.fields(.list, path, auth, time)
+    members += [("query", query.value), ("inTransaction", .bool(false))]
     // Of a collection group nobody knows the paths.
-    if query.hasAllDescendants { fields.removeAll { $0.key == "path" } }
-    request = .map(RuleMap(pairs: fields))
+    if query.hasAllDescendants { members.removeAll { $0.key == "path" } }
+    request = .map(RuleMap(pairs: members))
+    if let fields {
+      let document = RuleValue.document(fields, at: path)
+      resource = DeferredValue { document }
+      return
+    }
     var known: [ExactText: RuleValue] = [ExactText("data"): .partialMap(part.facts)]
     if let document = part.document, let id = document.last {
       known[ExactText("id")] = .string(id)

@@ -252,6 +252,8 @@ private struct KnownDocuments {
   /// Compared by bytes, as names of documents are.
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
+  /// Documents that the query names and on whose contents the answer depends.
+  private var named: Set<LookedUpDocument> = []
   private var usesTime = false
   private let effort: RuleEffort
 
@@ -271,7 +273,8 @@ private struct KnownDocuments {
   }
 
   var basis: RuleBasis {
-    RuleBasis(documents: Set(used.compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
+    RuleBasis(
+      documents: Set(used.union(named).compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
   }
 
   /// The documents that are wanted and not known, each under the name by which it is wanted.
@@ -298,6 +301,7 @@ private struct KnownDocuments {
   /// - Returns: The number of documents that were looked up by now.
   mutating func note(_ decision: RuleDecision) -> Int {
     used.formUnion(decision.documents)
+    named.formUnion(decision.named)
     usesTime = usesTime || decision.usesTime
     return used.count
   }

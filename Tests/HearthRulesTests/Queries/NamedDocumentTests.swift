@@ -40,6 +40,35 @@ struct NamedDocumentTests {
     #expect(try Self.isAllowed(body, narrower) == areBothAllowed, "\(body)")
   }
 
+  @Test("what filters leave open, the contents of the named documents decide, each of them")
+  func contents() throws {
+    let rules = try RuleSet(
+      RuleSources.file("match /q/{id} { allow list: if resource.data.owner == request.auth.uid && resource.id == id; }")
+    )
+    func decide(_ filter: RuleFilter, _ documents: [String: DocumentLookup]) -> RuleDecision {
+      let query = RuleQuery(parent: RuleSources.root, collection: "q", filter: filter)
+      return rules.evaluate(query, auth: RuleSources.auth, time: RuleSources.time) {
+        documents[$0.path.last ?? ""] ?? .notRead
+      }
+    }
+    let names = ["alice", "bob"].map { LookedUpDocument(path: RuleSources.root + ["q", $0], isAfterwards: false) }
+    #expect(decide(Self.both, [:]).answer == .needsDocuments(names))
+    let own = DocumentLookup.found(RuleMap(["owner": .string("alice")]))
+    let others = DocumentLookup.found(RuleMap(["owner": .string("bob")]))
+    #expect(decide(Self.both, ["alice": own, "bob": own]).isAllowed)
+    #expect(decide(Self.both, ["alice": own, "bob": own]).named == names)
+    #expect(decide(Self.both, ["alice": own, "bob": own]).documents.isEmpty)
+    for other in [others, .missing, .found(RuleMap([:]))] {
+      #expect(decide(Self.both, ["alice": own, "bob": other]).answer == .denied)
+      #expect(decide(Self.both, ["alice": other, "bob": own]).answer == .denied)
+    }
+    #expect(decide(.or([Self.alice, .field(["a"], .equal, .int(1))]), ["alice": own]).answer == .denied)
+    // What the filters tell is enough.
+    let filtered = RuleFilter.and([Self.both, .field(["owner"], .equal, .string("alice"))])
+    #expect(decide(filtered, [:]).isAllowed)
+    #expect(decide(filtered, [:]).named.isEmpty)
+  }
+
   @Test("a filter that leaves other documents open says nothing of their ids")
   func others() throws {
     let body = "match /q/{id} { allow list: if id == 'alice'; } match /{p=**}/q/{id} { allow list: if id == 'alice'; }"

@@ -125,6 +125,21 @@ struct RuleReadTests {
     }
   }
 
+  @Test("a query by ids is decided by the documents at the version that is read")
+  func namedDocuments() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    try await fixture.set("notes/b", ["owner": .string("alice")])
+    let alice = try fixture.session(.named("alice"), RulesFixture.owned)
+    let names = ["a", "b"].map { Value.reference(ReferenceValue(database: alice.id, key: key("notes/\($0)"))) }
+    let query = Query(path: path("notes")).with(filter: .field(.documentKey, .in, .array(names)))
+    #expect(try await alice.page(of: query, after: nil, at: nil).answer.documents.count == 2)
+    let grant = try await alice.grant(
+      .query(query), at: fixture.storage.storage.currentVersion(), sharing: RuleEffort())
+    #expect(grant?.basis.documents == [key("notes/a"), key("notes/b")])
+    try await fixture.set("notes/b", ["owner": .string("bob")])
+    await fixture.expectDenied { _ = try await alice.page(of: query, after: nil, at: nil) }
+  }
+
   @Test("orders are those that the caller has sent, also of a sum, which is read in further ones")
   func orders() async throws {
     try await fixture.set("notes/a", ["n": .integer(1), "m": .integer(1)])
