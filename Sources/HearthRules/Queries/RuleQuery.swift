@@ -44,7 +44,7 @@ package struct RuleQuery: Sendable {
   /// A part of the query: the documents for which one disjunct of its filters holds.
   struct Part {
     let query: RuleQuery
-    /// What the disjunct tells of their fields.
+    /// The facts that the disjunct tells of their fields.
     let facts: PartialMap
     /// The path of the document that the disjunct names; nil if it may be any.
     let document: [String]?

@@ -61,7 +61,7 @@ struct RuleWriteTests {
       match /d/{id} { allow write: if true; }
       """
     let alice = try fixture.session(.named("alice"), rules)
-    // Nothing is known of a missing document of which the request says nothing.
+    // A missing document that the request does not name is a failure.
     try await fixture.expectWriteDenied(.named("alice"), rules, .set(key("c/a"), [:]))
     try await fixture.expectWriteDenied(.named("alice"), rules, .set(key("c/a"), [:]), .set(key("d/x"), [:]))
     try await fixture.set("d/x")

@@ -3,7 +3,7 @@ import RulesSupport
 import Testing
 
 @Suite("Queries that name documents")
-struct NamedDocumentTests {
+struct QueriesByNameTests {
   private static func name(_ id: String, in collection: String = "q") -> RuleValue {
     .path(RulePath(RuleSources.root + [collection, id]))
   }
