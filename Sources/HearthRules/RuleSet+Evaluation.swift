@@ -15,31 +15,40 @@ extension RuleSet {
 
   /// Decides a query: it is allowed if the rules allow every document that it could return, by its filters alone.
   ///
-  /// Each disjunct of the filters is decided for itself, with limits of its own for expressions. They share the bound of work.
+  /// Each disjunct of the filters is decided for itself, with limits of its own for expressions. They share the bound of work. One that names a
+  /// document, and is not allowed by the filters, is decided by the contents of the document.
   /// - Parameters: As for ``evaluate(_:isTraced:lookUp:)``.
   package func evaluate(
     _ query: RuleQuery, auth: RuleValue, time: RuleTimestamp, isTraced: Bool = false,
     lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) -> RuleDecision {
     var result = RuleDecision()
-    guard let disjuncts = query.disjuncts, !disjuncts.isEmpty else { return result }
+    guard let parts = query.parts, !parts.isEmpty else { return result }
     var unread: [LookedUpDocument] = []
     result.answer = .allowed
-    for known in disjuncts {
-      let request = RuleRequest(query, known: known, auth: auth, time: time)
+    func decide(_ part: RuleQuery.Part, _ document: RuleMap?) -> RuleDecision.Answer {
+      let request = RuleRequest(part, document: document, auth: auth, time: time)
       var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
       machine.documents = result.documents
       machine.workDone = result.workDone
       var evaluation = Evaluation(source, machine: machine)
-      evaluation.run(query.target)
-      let decision = evaluation.decision
-      result.documents = decision.documents
-      result.usesTime = result.usesTime || decision.usesTime
-      result.refusals = Array((result.refusals + decision.refusals).prefix(RuleDecision.largestRefusalCount))
-      result.expressionCount += decision.expressionCount
-      result.workDone = decision.workDone
-      if let trace = decision.trace { result.trace = RuleTrace(rules: (result.trace?.rules ?? []) + trace.rules) }
-      switch decision.answer {
+      evaluation.run(part.target)
+      result.add(evaluation.decision)
+      return evaluation.decision.answer
+    }
+    for part in parts {
+      var answer = decide(part, nil)
+      // What the filters leave open of a document that they name, its contents may decide.
+      if answer == .denied, let document = part.document {
+        let name = LookedUpDocument(path: document, isAfterwards: false)
+        result.named.append(name)
+        switch lookUp(name) {
+        case .found(let fields): answer = decide(part, fields)
+        case .notRead: answer = .needsDocuments([name])
+        case .missing, .removed: break
+        }
+      }
+      switch answer {
       case .allowed: continue
       case .needsDocuments(let documents): unread += documents.filter { !unread.contains($0) }
       case .denied:
@@ -49,5 +58,17 @@ extension RuleSet {
     }
     if !unread.isEmpty { result.answer = .needsDocuments(unread) }
     return result
+  }
+}
+
+extension RuleDecision {
+  /// Adds another evaluation for the same request, without its answer.
+  fileprivate mutating func add(_ other: RuleDecision) {
+    documents = other.documents
+    usesTime = usesTime || other.usesTime
+    refusals = Array((refusals + other.refusals).prefix(Self.largestRefusalCount))
+    expressionCount += other.expressionCount
+    workDone = other.workDone
+    if let trace = other.trace { self.trace = RuleTrace(rules: (self.trace?.rules ?? []) + trace.rules) }
   }
 }

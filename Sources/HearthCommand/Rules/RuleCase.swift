@@ -51,7 +51,7 @@ struct RuleCase {
     var states: [LookedUpDocument: DocumentLookup] = [:]
     func set(_ key: DocumentKey, _ fields: RuleMap?, isAfterwards: Bool) {
       let name = LookedUpDocument(path: key.ruleNames(in: Self.database), isAfterwards: isAfterwards)
-      states[name] = fields.map { .found($0) } ?? .missing
+      states[name] = fields.map { .found($0) } ?? (isAfterwards && documentsAfter[key] != nil ? .removed : .missing)
     }
     for (key, fields) in documents {
       set(key, fields, isAfterwards: false)

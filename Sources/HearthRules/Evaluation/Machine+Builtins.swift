@@ -12,11 +12,8 @@ extension Machine {
       guard case .path(let path) = first else { throw unsupported }
       return try lookUp(path, builtin)
     case .path:
-      switch first {
-      case .path: return first
-      case .string(let text): return .path(try RulePath(parsing: text))
-      default: throw unsupported
-      }
+      guard case .string(let text) = first else { throw unsupported }
+      return .path(try RulePath(parsing: text))
     case .int, .float, .string, .bool: return try Conversions.convert(first, builtin)
     case .mathAbs, .mathCeil, .mathFloor, .mathRound, .mathSqrt, .mathPow, .mathIsInfinite, .mathIsNaN:
       guard let value = Conversions.math(builtin, arguments) else { throw unsupported }
@@ -64,7 +61,10 @@ extension Machine {
       return onlyExists ? .bool(true) : .document(fields, at: names)
     case .missing:
       if onlyExists { return .bool(false) }
-      throw .missingDocument(path.text)
+      // As in production, the document of the request itself is null where it is missing, and others fail.
+      guard request.method != .list, names.hasSameBytes(as: request.path) else { throw .missingDocument(path.text) }
+      return .null
+    case .removed: return onlyExists ? .bool(false) : .null
     case .notRead:
       if !unread.contains(document) { unread.append(document) }
       throw .documentNeeded

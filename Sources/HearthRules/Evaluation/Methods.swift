@@ -90,25 +90,33 @@ struct Methods {
   private mutating func applyPattern(
     _ method: Method, _ text: String, _ pattern: RegularExpression, _ arguments: [String]
   ) throws(RuleFailure) -> RuleValue {
-    let rewrite =
-      method == .replace ? try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames) : ""
     let limit = limits.resources.patternSteps.addingOrMax(4 * text.utf8.count)
     do throws(RegularExpressionUseError) {
       switch method {
       case .matches: return .bool(try pattern.matches(text, stepLimit: limit, steps: &steps))
-      case .replace:
-        return .string(
-          try pattern.replacingAll(
-            in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: limit, steps: &steps)
-        )
+      case .replace: break
       default: return .list(try split(text, by: pattern, stepLimit: limit).map { .string($0) })
       }
+      // As in production, nobody looks at the replacement where nothing is replaced.
+      guard try pattern.firstMatch(in: text, stepLimit: limit, steps: &steps) != nil else { return .string(text) }
     } catch {
-      switch error {
-      case .tooManySteps(let limit), .tooMuchLookahead(let limit): throw .tooMuchWork(limit: limit)
-      case .resultTooLarge(let limit): throw .valueTooLarge(limit: limit)
-      case .badRewriteEscape, .missingGroup: throw .badPattern(error.description)
-      }
+      throw Self.failure(error)
+    }
+    let rewrite = try Replacement.rewrite(from: arguments[1], groups: pattern.groupNames)
+    do throws(RegularExpressionUseError) {
+      return .string(
+        try pattern.replacingAll(
+          in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: limit, steps: &steps))
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+
+  private static func failure(_ error: RegularExpressionUseError) -> RuleFailure {
+    switch error {
+    case .tooManySteps(let limit), .tooMuchLookahead(let limit): .tooMuchWork(limit: limit)
+    case .resultTooLarge(let limit): .valueTooLarge(limit: limit)
+    case .badRewriteEscape, .missingGroup: .badPattern(error.description)
     }
   }
 

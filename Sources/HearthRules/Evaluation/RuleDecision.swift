@@ -22,6 +22,8 @@ package struct RuleDecision: Sendable {
   package internal(set) var refusals: [Refusal] = []
   /// The documents that conditions looked up. Requests of several documents add them up against a limit of their own.
   package internal(set) var documents: [LookedUpDocument] = []
+  /// The documents that the filters of a query name and whose contents were looked at. They do not count against that limit.
+  package internal(set) var named: [LookedUpDocument] = []
   /// True if conditions looked at the time of the request: at another time, the answer may be another one.
   package internal(set) var usesTime = false
   package internal(set) var expressionCount = 0

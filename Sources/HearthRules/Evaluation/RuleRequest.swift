@@ -15,6 +15,8 @@ package struct RuleRequest: Sendable {
   ///   - auth: The map with `uid` and `token`, or `null`.
   ///   - document: The fields of the document as it is stored; nil if there is none.
   ///   - changed: For `create` and `update`, the fields that the document will have.
+  ///   - inTransaction: True for a `get` by which a commit demands that a document has not changed. As in production, all writes are in a
+  ///     transaction, that of their commit.
   package init(
     _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, document: RuleMap?,
     changed: RuleMap? = nil, inTransaction: Bool = false
@@ -34,26 +36,40 @@ package struct RuleRequest: Sendable {
     self.method = method
     self.path = path
     var fields = Self.fields(method, path, auth, time)
+    var isWrite = true
     switch method {
     case .create, .update: fields.append(("resource", changed.map { .document($0, at: path) } ?? .null))
     case .delete: fields.append(("resource", .null))
-    case .get, .list: break
+    case .get, .list: isWrite = false
     }
-    fields.append(("inTransaction", .bool(inTransaction)))
+    fields.append(("inTransaction", .bool(isWrite || inTransaction)))
     request = .map(RuleMap(pairs: fields))
     resource = DeferredValue { document().map { .document($0, at: path) } ?? .null }
   }
 
-  /// One disjunct of a query.
-  init(_ query: RuleQuery, known: PartialMap, auth: RuleValue, time: RuleTimestamp) {
+  /// One part of a query.
+  ///
+  /// - Parameter document: The fields of the document that the part names; nil to know what the filters tell of it.
+  init(_ part: RuleQuery.Part, document fields: RuleMap?, auth: RuleValue, time: RuleTimestamp) {
     method = .list
-    path = query.parent + [query.collection]
-    var fields = Self.fields(.list, path, auth, time)
-    fields.append(("query", query.value))
+    path = part.path
+    let query = part.query
+    var members = Self.fields(.list, path, auth, time)
+    members += [("query", query.value), ("inTransaction", .bool(false))]
     // Of a collection group nobody knows the paths.
-    if query.hasAllDescendants { fields.removeAll { $0.key == "path" } }
-    request = .map(RuleMap(pairs: fields))
-    let document = RuleValue.partialMap(PartialMap(name: "resource", known: [ExactText("data"): .partialMap(known)]))
+    if query.hasAllDescendants { members.removeAll { $0.key == "path" } }
+    request = .map(RuleMap(pairs: members))
+    if let fields {
+      let document = RuleValue.document(fields, at: path)
+      resource = DeferredValue { document }
+      return
+    }
+    var known: [ExactText: RuleValue] = [ExactText("data"): .partialMap(part.facts)]
+    if let document = part.document, let id = document.last {
+      known[ExactText("id")] = .string(id)
+      known[ExactText(RuleQuery.nameOfDocument)] = .path(RulePath(document))
+    }
+    let document = RuleValue.partialMap(PartialMap(name: "resource", known: known))
     resource = DeferredValue { document }
   }
 
@@ -76,6 +92,8 @@ extension RuleValue {
 package enum DocumentLookup: Sendable {
   case found(RuleMap)
   case missing
+  /// There is none after the request, which has named it: one that another write of the request deletes.
+  case removed
   /// The caller has not read the document yet. The decision names it, and the evaluation can be repeated.
   case notRead
 }

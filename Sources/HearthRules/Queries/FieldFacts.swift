@@ -13,7 +13,8 @@ struct FieldFacts {
 
   mutating func add(_ condition: RuleFilter.Condition) {
     // The name of a document is no field. Documents do not nest as deep as the limit, and less knowledge does no harm.
-    guard let name = condition.path.first, name != "__name__", condition.path.count <= Self.longestPath else { return }
+    guard let name = condition.path.first, name != RuleQuery.nameOfDocument, condition.path.count <= Self.longestPath
+    else { return }
     let first = ExactText(name)
     fields[first] = Self.merged(fields[first], condition, condition.path.dropFirst())
   }

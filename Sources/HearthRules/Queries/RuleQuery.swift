@@ -41,29 +41,56 @@ package struct RuleQuery: Sendable {
     return .map(["limit": limit.map { .int($0) } ?? .null, "offset": .int(offset), "orderBy": .map(directions)])
   }
 
-  var target: Program.Permission.Target {
-    Program.Permission.Target(
-      names: parent + [collection, nil], gap: hasAllDescendants ? parent.count : nil)
+  /// A part of the query: the documents for which one disjunct of its filters holds.
+  struct Part {
+    let query: RuleQuery
+    /// The facts that the disjunct tells of their fields.
+    let facts: PartialMap
+    /// The path of the document that the disjunct names; nil if it may be any.
+    let document: [String]?
+
+    /// `request.path`.
+    var path: [String] { document ?? query.parent + [query.collection] }
+
+    var target: Program.Permission.Target {
+      if let document { return Program.Permission.Target(names: document.map { Optional($0) }) }
+      return Program.Permission.Target(
+        names: query.parent + [query.collection, nil], gap: query.hasAllDescendants ? query.parent.count : nil)
+    }
   }
 
   /// The disjuncts that a query may have, as in production.
   private static let largestDisjunctCount = 30
 
-  /// The facts of a document for each disjunct. Rules must allow all of them. Nil if there are too many.
+  /// The parts of the query. Rules must allow all of them. Nil if there are too many.
   ///
   /// A filter does not tell the type of a number that it names as a floating-point one. So there are facts for each combination of types.
-  var disjuncts: [PartialMap]? {
-    guard let filter else { return [FieldFacts().map] }
+  var parts: [Part]? {
+    guard let filter else { return [part([])] }
     guard let disjunctions = filter.disjunctions(limit: Self.largestDisjunctCount) else { return nil }
     let limit = Self.largestCombinationCount / max(disjunctions.count, 1)
     return disjunctions.flatMap { conditions in
-      Self.typed(conditions, limit: limit).map { conditions in
-        var facts = FieldFacts()
-        for condition in conditions { facts.add(condition) }
-        return facts.map
-      }
+      Self.typed(conditions, limit: limit).map(part)
     }
   }
+
+  private func part(_ conditions: [RuleFilter.Condition]) -> Part {
+    var facts = FieldFacts()
+    for condition in conditions { facts.add(condition) }
+    return Part(query: self, facts: facts.map, document: conditions.lazy.compactMap(document).first)
+  }
+
+  /// The path of the document that a condition names, if it is one of the collection. As in production, a query of a collection group knows none.
+  private func document(_ condition: RuleFilter.Condition) -> [String]? {
+    guard !hasAllDescendants, condition.relation == .equal, condition.path == [Self.nameOfDocument],
+      case .path(let path) = condition.value
+    else { return nil }
+    let names = path.names
+    return names.dropLast().elementsEqual(parent + [collection], by: { $0.hasSameBytes(as: $1) }) ? names : nil
+  }
+
+  /// The field that stands for the path of a document.
+  static let nameOfDocument = "__name__"
 
   /// The combinations of types for which all disjuncts together are decided. Each may have two.
   private static let largestCombinationCount = 2 * largestDisjunctCount

@@ -19,14 +19,14 @@ extension RuleValue {
   ///
   /// - Parameter numbersByValue: False for what stands in the values that `==`, `in` and the methods of lists compare. Numbers of different
   ///   types differ there, and paths with different variables. True for members of sets and for differences of maps, where numbers are
-  ///   compared by their value, and paths by their names.
+  ///   compared by their value, and paths by their names. A number that is none (NaN) is the same as another one only there.
   static func areSame(_ left: RuleValue, _ right: RuleValue, numbersByValue: Bool) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.bool(let left), .bool(let right)): left == right
     case (.int(let left), .int(let right)): left == right
     case (.float(let left), .float(let right)):
-      left == right && (numbersByValue || left.sign == right.sign)
+      numbersByValue ? left == right || left.isNaN && right.isNaN : left == right && left.sign == right.sign
     case (.int, .float), (.float, .int): numbersByValue && left.double == right.double
     case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
     case (.bytes(let left), .bytes(let right)): left == right
@@ -61,7 +61,7 @@ extension RuleValue {
 
 /// A value as a member of a set: numbers count by their value at any depth.
 ///
-/// A value with a number that is none is not equal to itself. Sets leave it out, since they would compare it with all others like it.
+/// A difference of maps is not equal to itself. Sets do not keep its key, since they would compare it with all others like it.
 struct LooseKey: Hashable, Sendable {
   let value: RuleValue
 
@@ -94,7 +94,8 @@ extension RuleValue {
     case .int(let number):
       if numbersByValue { hasher.combine(Double(number)) } else { hasher.combine(number) }
     case .float(let number):
-      if numbersByValue { hasher.combine(number) } else { hasher.combine(number.bitPattern) }
+      // All numbers that are none have one hash, whatever their bits.
+      if numbersByValue { hasher.combine(number.isNaN ? .nan : number) } else { hasher.combine(number.bitPattern) }
     case .bool(let flag): hasher.combine(flag)
     case .string(let text): text.hashBytes(into: &hasher)
     case .bytes(let bytes): hasher.combine(bytes)

@@ -47,7 +47,7 @@ struct RequestEvaluation {
 
   private func ask(_ evaluation: CommitEvaluation, _ stored: (DocumentKey) throws -> Document) throws {
     try request.commitGuard?.check(
-      evaluation.guardedWrites, at: evaluation.requestTime, inTransaction: request.isInTransaction, stored: stored)
+      evaluation.guardedWrites, at: evaluation.requestTime, stored: stored)
   }
 
   /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
@@ -64,8 +64,7 @@ struct RequestEvaluation {
         let document = try stored(key)
         return GuardedWrite(transition: DocumentTransition(before: document, after: document), isOnlyVerified: true)
       }
-      try commitGuard.check(
-        readings, at: version.timestamp, inTransaction: request.isInTransaction, stored: stored)
+      try commitGuard.check(readings, at: version.timestamp, stored: stored)
     }
   }
 

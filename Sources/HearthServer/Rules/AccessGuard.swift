@@ -10,8 +10,8 @@ enum Access: Sendable {
   case readPast
   /// To learn how a query runs, and what it costs.
   case explain(Query)
-  /// To add up the result of a query, without some first documents.
-  case aggregate(Query, skipping: Int = 0)
+  /// To add up the result of a query as the caller has sent it, without some first documents.
+  case aggregate([Aggregation], over: Query, skipping: Int = 0)
   /// To learn the ids of the collections below a document, or those of the documents below a collection that have something below them.
   case listChildren(of: ResourcePath)
   /// To learn keys that divide the result of a query.
@@ -29,7 +29,9 @@ enum Access: Sendable {
   var contents: (keys: [DocumentKey], query: Query?) {
     switch self {
     case .get(let keys): (Array(keys), nil)
-    case .list(let query, let offset), .aggregate(let query, let offset): ([], query.widened(by: offset))
+    case .list(let query, let offset): ([], query.widened(by: offset))
+    case .aggregate(let aggregations, let query, let offset):
+      ([], Aggregation.query(query, for: aggregations).widened(by: offset))
     case .readPast, .explain, .listChildren, .partition, .write, .beginTransaction, .clear, .watch: ([], nil)
     }
   }

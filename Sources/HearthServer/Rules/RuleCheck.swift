@@ -174,7 +174,7 @@ extension RuleCheck: CommitGuard {
 
   /// The documents that rules look up are read from the storage, or from the request for the state after it.
   func check(
-    _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+    _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
   ) throws {
     let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
     var known = KnownDocuments(database, effort)
@@ -185,7 +185,7 @@ extension RuleCheck: CommitGuard {
       let request = RuleRequest(
         write.method, path: key.ruleNames(in: database), auth: auth,
         time: RuleTimestamp(time.cutToMilliseconds), changed: try RuleMap.fields(of: write.transition.after),
-        inTransaction: inTransaction
+        inTransaction: true
       ) { fields.decoded() }
       while true {
         let snapshot = known
@@ -195,8 +195,8 @@ extension RuleCheck: CommitGuard {
           let unread = known.unread(among: wanted)
           guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
           for (name, key) in unread {
-            let document = name.isAfterwards ? try after[key] ?? stored(key) : try stored(key)
-            try spend(known.add(document, for: name), known)
+            let written = name.isAfterwards ? after[key] : nil
+            try spend(known.add(written ?? stored(key), for: name, isWritten: written != nil), known)
           }
           continue
         }
@@ -252,6 +252,8 @@ private struct KnownDocuments {
   /// Compared by bytes, as names of documents are.
   private var states: [LookedUpDocument: DocumentLookup] = [:]
   private var used: Set<LookedUpDocument> = []
+  /// Documents that the query names and on whose contents the answer depends.
+  private var named: Set<LookedUpDocument> = []
   private var usesTime = false
   private let effort: RuleEffort
 
@@ -271,7 +273,8 @@ private struct KnownDocuments {
   }
 
   var basis: RuleBasis {
-    RuleBasis(documents: Set(used.compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
+    RuleBasis(
+      documents: Set(used.union(named).compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
   }
 
   /// The documents that are wanted and not known, each under the name by which it is wanted.
@@ -279,10 +282,13 @@ private struct KnownDocuments {
     wanted.filter { !has($0) }.compactMap { name in DocumentKey(name.path, in: database).map { (name, $0) } }
   }
 
+  /// - Parameter isWritten: True for a document as the request leaves it.
   /// - Returns: The effort.
-  mutating func add(_ document: Document, for name: LookedUpDocument) throws(StatusError) -> Int {
+  mutating func add(
+    _ document: Document, for name: LookedUpDocument, isWritten: Bool = false
+  ) throws(StatusError) -> Int {
     let (map, effort) = try effort.fields(of: document)
-    states[name] = map.map { .found($0) } ?? .missing
+    states[name] = map.map { .found($0) } ?? (isWritten ? .removed : .missing)
     return effort
   }
 
@@ -295,6 +301,7 @@ private struct KnownDocuments {
   /// - Returns: The number of documents that were looked up by now.
   mutating func note(_ decision: RuleDecision) -> Int {
     used.formUnion(decision.documents)
+    named.formUnion(decision.named)
     usesTime = usesTime || decision.usesTime
     return used.count
   }

@@ -3,7 +3,10 @@ internal import HearthWire
 
 /// A query of a request that has passed the checks of form and limits.
 struct CheckedQuery {
+  /// The query that is carried out. For sums it has orders that the caller has not sent.
   let query: Query
+  /// The query as its caller has sent it, which rules see.
+  let asked: Query
   /// True if the query, which is for all collections, means only those directly below its path.
   let isShallow: Bool
   /// The number of results to skip.
@@ -35,6 +38,7 @@ struct CheckedQuery {
         throw StatusError.invalid("A cursor cannot be used with FindNearest")
       }
     }
+    asked = decoded.query
     query =
       search == nil && !aggregations.isEmpty ? Aggregation.query(decoded.query, for: aggregations) : decoded.query
     indexNeeds = query.indexNeeds(comparing: search?.index)

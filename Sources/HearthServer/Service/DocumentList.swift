@@ -86,8 +86,10 @@ struct DocumentList {
   private func bound(after key: DocumentKey) async throws -> Bound {
     let reference = Value.reference(ReferenceValue(database: database.id, key: key))
     if query.isOrderedByKeyOnly { return Bound(position: [reference], isInclusive: false) }
+    // It was on the page before, so that it belongs to the list. Where that is not allowed any more, nobody learns that it was deleted.
+    let (database, list) = (database, query.with(limit: pageSize))
     let documents = try await plan.reading { version throws(StatusError) in
-      try await database.documents(for: [key], at: version).documents
+      try await database.firstDocuments(of: [key], inResultOf: list, at: version).documents
     }
     guard let document = documents.first, document.isFound else { throw StatusError.invalid("invalid page token") }
     let position = try query.orders.map { order in

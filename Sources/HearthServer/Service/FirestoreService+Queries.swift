@@ -59,7 +59,7 @@ extension FirestoreService {
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(
-      selector, for: .aggregate(decoded.query, skipping: decoded.offset), in: database)
+      selector, for: .aggregate(aggregations, over: decoded.asked, skipping: decoded.offset), in: database)
     do {
       try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
     } catch {
@@ -99,7 +99,7 @@ extension FirestoreService {
   ) async throws -> AggregateAnswer {
     guard decoded.isShallow || decoded.search != nil else {
       return try await plan.reading { version throws(StatusError) in
-        try await database.aggregate(aggregations, over: decoded.query, skipping: decoded.offset, at: version)
+        try await database.aggregate(aggregations, over: decoded.asked, skipping: decoded.offset, at: version)
       }
     }
     var pages = ResultPages(
@@ -116,7 +116,8 @@ extension FirestoreService {
     for document in merged.finish() { try answer.totals.add(document) }
     var rest = (nearest?.finish() ?? [])[...]
     while let search = decoded.search, !rest.isEmpty {
-      let documents = try await search.firstDocuments(of: rest, at: answer.readVersion, plan, in: database)
+      let documents = try await search.firstDocuments(
+        of: rest, inResultOf: decoded.query, at: answer.readVersion, plan, in: database)
       rest = rest.dropFirst(documents.count)
       for document in documents { try answer.totals.add(document) }
     }

@@ -74,7 +74,8 @@ struct ResultStream {
     }
     var rest = nearest.finish()[...]
     repeat {
-      let documents = try await search.firstDocuments(of: rest, at: version, plan, in: database)
+      let documents = try await search.firstDocuments(
+        of: rest, inResultOf: decoded.query, at: version, plan, in: database)
       rest = rest.dropFirst(documents.count)
       output.writer.holds(documents.heldBytes)
       let answer = QueryAnswer(documents: documents, readVersion: version, execution: nil)

@@ -128,13 +128,16 @@ struct VectorSearch {
 
   /// The first documents of a result, as many as are read at once, each with its distance if the search asks for it.
   ///
-  /// - Parameter version: The version at which they were found.
+  /// - Parameters:
+  ///   - query: The query among whose documents they were found.
+  ///   - version: The version at which they were found.
   func firstDocuments(
-    of found: ArraySlice<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: Session
+    of found: ArraySlice<Found>, inResultOf query: Query, at version: SnapshotVersion, _ plan: ReadPlan,
+    in database: Session
   ) async throws -> [Document] {
     let keys = found.map(\.key)
     let documents = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await database.firstDocuments(of: keys[...], at: version).documents
+      try await database.firstDocuments(of: keys[...], inResultOf: query, at: version).documents
     }
     guard let name = resultField else { return documents }
     return try zip(documents, found).map { document, found in

@@ -145,6 +145,19 @@ extension Session {
     }
   }
 
+  /// As ``ServerStorage/firstDocuments(of:at:)``, of documents that belong to the result of a query. The rules decide on the query, as for all
+  /// other documents of its result.
+  ///
+  /// - Parameter query: The query with the limit that the caller wants.
+  func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, inResultOf query: Query, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    guard let rules = try check(.list(query)) else { return try await storage.firstDocuments(of: keys, at: version) }
+    return try await decided(by: rules, on: query, skipping: 0, at: version) { version throws(StatusError) in
+      try await storage.firstDocuments(of: keys, at: version)
+    }
+  }
+
   /// Reads the result of a query at the version at which rules decide on it.
   ///
   /// - Parameter version: Nil for the present.
@@ -179,14 +192,17 @@ extension Session {
   }
 
   /// As ``ServerStorage/aggregate(_:over:skipping:at:)``.
+  ///
+  /// - Parameter query: The query as the caller has sent it, on which the rules decide. It is read in the order of the sums.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {
-    guard let rules = try check(.aggregate(query, skipping: offset)) else {
-      return try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+    let ordered = Aggregation.query(query, for: aggregations)
+    guard let rules = try check(.aggregate(aggregations, over: query, skipping: offset)) else {
+      return try await storage.aggregate(aggregations, over: ordered, skipping: offset, at: version)
     }
     return try await decided(by: rules, on: query, skipping: offset, at: version) { version throws(StatusError) in
-      try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+      try await storage.aggregate(aggregations, over: ordered, skipping: offset, at: version)
     }
   }
 
@@ -230,7 +246,7 @@ extension Session {
     if let rules = try check(access) {
       // Nobody locks what it may not read.
       switch access {
-      case .list(let query, let offset), .aggregate(let query, let offset):
+      case .list(let query, let offset), .aggregate(_, let query, let offset):
         try await rules.list(query, skipping: offset, reading(at: nil))
       default: _ = try await get(keys, by: rules, at: nil)
       }
@@ -294,7 +310,6 @@ extension Session {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
-    request.isInTransaction = true
     request.sender = sender
     let ending = request
     let transaction = try openedTransaction(transaction)

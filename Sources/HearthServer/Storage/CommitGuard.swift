@@ -12,7 +12,7 @@ protocol CommitGuard: Sendable {
   ///   - stored: Reads another document as it is before the commit.
   /// - Throws: PERMISSION_DENIED; what `stored` throws.
   func check(
-    _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+    _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
   ) throws
 }
 

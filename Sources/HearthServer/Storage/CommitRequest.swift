@@ -10,8 +10,6 @@ struct CommitRequest: Sendable {
   var commitGuard: (any CommitGuard)?
   /// Stands for the caller: the commits of different senders take turns.
   var sender = ""
-  /// True for the commit of a transaction.
-  var isInTransaction = false
   /// True for a request with one write whose outcome contains the resulting document.
   var returnsDocument = false
 

@@ -34,7 +34,7 @@ struct HostileInputTests {
   private static let unequal: [(what: String, values: [RuleValue], condition: String, isAllowed: Bool)] = [
     ("none", Array(repeating: .float(.nan), count: 130_000), "!(1 in l) && !(2 in l) && !(3 in l)", true),
     ("none", Array(repeating: .float(.nan), count: 130_000), "!l.hasAny([1]) && ![1].hasAny(l)", true),
-    ("none", Array(repeating: .float(.nan), count: 130_000), "l.toSet().size() == 130000", true),
+    ("none", Array(repeating: .float(.nan), count: 130_000), "l.toSet().size() == 1", true),
     (
       "none in maps", Array(repeating: .map(["a": .float(.nan)]), count: 60_000),
       "!(1 in l) && !(2 in l) && l.toSet().size() > 0", true

@@ -80,6 +80,25 @@ struct LookupTests {
     }
   }
 
+  @Test("the document of the request is null where it is missing, and so is one that the request deletes")
+  func ofRequest() throws {
+    let own = "/databases/$(database)/documents/c/x"
+    for (condition, isAllowed) in [
+      ("get(\(own)) == null", true), ("getAfter(\(own)) == null", true), ("get(\(own)) == resource", true),
+      ("!exists(\(own))", true), ("get(\(own)) is map", false), ("get(\(own)).data == null", false),
+      ("getAfter(d('gone')) == null", true), ("existsAfter(d('gone'))", false), ("get(d('gone')).data.n == 1", false),
+      ("getAfter(d('a')) == null", false),
+    ] {
+      let documents: [String: DocumentLookup] = ["x": .missing, "a": .missing, "gone": .removed]
+      #expect(Self.decide(try Self.rules(condition), documents).isAllowed == isAllowed, "\(condition)")
+    }
+    // The document that a query is about is not known.
+    let rules = try RuleSet(
+      RuleSources.file("match /c/{id} { allow list: if get(/databases/(default)/documents/c/x) == null; }"))
+    let query = RuleQuery(parent: RuleSources.root, collection: "c")
+    #expect(!rules.evaluate(query, auth: .null, time: RuleSources.time) { _ in .missing }.isAllowed)
+  }
+
   @Test("ten different documents are looked up, and the same one counts once; the limit is a failure that || can save")
   func limit() throws {
     func condition(_ count: Int) -> String {

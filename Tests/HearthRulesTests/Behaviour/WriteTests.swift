@@ -24,6 +24,15 @@ struct WriteTests {
     }
   }
 
+  @Test("writes are in the transaction of their commit, and reads are in none")
+  func inTransaction() throws {
+    for method in RuleMethod.allCases where method != .list {
+      let isWrite = method != .get
+      #expect(
+        try Self.decide("\(method.rawValue): if request.inTransaction == \(isWrite)", method, before: nil, after: nil))
+    }
+  }
+
   @Test(
     "a new document has no resource, and request.resource is what it will be",
     arguments: [
@@ -49,6 +58,15 @@ struct WriteTests {
       try Self.decide(
         "update: if \(condition)", .update, before: ["a": .int(1), "b": .string("x")],
         after: ["a": .int(2), "b": .string("x")]) == isAllowed)
+  }
+
+  @Test("a number that is none and stays so is no change, as in production")
+  func unchangedNaN() throws {
+    let condition = "update: if request.resource.data.diff(resource.data).affectedKeys().hasOnly(['a'])"
+    let before: [String: RuleValue] = ["a": .int(1), "n": .float(.nan), "l": .list([.float(.nan)])]
+    let after = before.merging(["a": .int(2)]) { $1 }
+    #expect(try Self.decide(condition, .update, before: before, after: after))
+    #expect(try !Self.decide(condition, .update, before: before, after: after.merging(["n": .float(1)]) { $1 }))
   }
 
   @Test("a deletion has a resource and no request.resource")

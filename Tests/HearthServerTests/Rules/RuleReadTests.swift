@@ -1,4 +1,6 @@
 import HearthModel
+import HearthWire
+import SwiftProtobuf
 import Testing
 
 @testable import HearthServer
@@ -98,6 +100,73 @@ struct RuleReadTests {
       ]
       #expect(answers == [isAllowed, isAllowed, isAllowed], "\(offset)")
     }
+  }
+
+  @Test("who may list documents gets all pages of a list, in any order, and may get none of them by its name")
+  func listedPages() async throws {
+    for id in ["a", "b", "c"] { try await fixture.set("notes/\(id)", ["n": .integer(1)]) }
+    let alice = try fixture.session(
+      .named("alice"), "match /notes/{id} { allow list: if request.query.limit <= 2; }")
+    let byField = Query(
+      path: path("notes"), explicitOrders: [OrderBy(path: try FieldPath(["n"]), direction: .ascending)])
+    let plan = try await ReadPlan.prepare(.latest, for: .list(byField), in: alice)
+    func list(_ pageSize: Int) -> DocumentList {
+      DocumentList(query: byField, showsMissing: false, database: alice, plan: plan, pageSize: pageSize)
+    }
+    let first = try await list(2).page(after: "")
+    #expect(try await list(2).page(after: first.nextToken).documents.map(\.key) == [key("notes/c")])
+    await fixture.expectDenied { _ = try await list(3).page(after: first.nextToken) }
+    await fixture.expectDenied { _ = try await fixture.read(alice, "notes/a") }
+    let kept = [key("notes/a"), key("notes/b")]
+    let search = byField.with(limit: 2)
+    #expect(try await alice.firstDocuments(of: kept[...], inResultOf: search, at: nil).documents.map(\.key) == kept)
+    await fixture.expectDenied {
+      _ = try await alice.firstDocuments(of: kept[...], inResultOf: byField.with(limit: 3), at: nil)
+    }
+  }
+
+  @Test("a query by ids is decided by the documents at the version that is read")
+  func namedDocuments() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    try await fixture.set("notes/b", ["owner": .string("alice")])
+    let alice = try fixture.session(.named("alice"), RulesFixture.owned)
+    let names = ["a", "b"].map { Value.reference(ReferenceValue(database: alice.id, key: key("notes/\($0)"))) }
+    let query = Query(path: path("notes")).with(filter: .field(.documentKey, .in, .array(names)))
+    #expect(try await alice.page(of: query, after: nil, at: nil).answer.documents.count == 2)
+    let grant = try await alice.grant(
+      .query(query), at: fixture.storage.storage.currentVersion(), sharing: RuleEffort())
+    #expect(grant?.basis.documents == [key("notes/a"), key("notes/b")])
+    try await fixture.set("notes/b", ["owner": .string("bob")])
+    await fixture.expectDenied { _ = try await alice.page(of: query, after: nil, at: nil) }
+  }
+
+  @Test("orders are those that the caller has sent, also of a sum, which is read in further ones")
+  func orders() async throws {
+    try await fixture.set("notes/a", ["n": .integer(1), "m": .integer(1)])
+    let all = Query(path: path("notes"))
+    let sum = Aggregation(alias: "n", operation: .sum(try FieldPath(["n"])))
+    let isPositive = all.with(filter: .field(try FieldPath(["n"]), .greaterThan, .integer(0)))
+    let ordered = Query(
+      path: path("notes"), explicitOrders: [OrderBy(path: try FieldPath(["m"]), direction: .ascending)])
+    let access = AccessRules(
+      try RulesFixture.rules(
+        """
+        match /notes/{id} { allow list: if request.query.orderBy == {}; }
+        match /notes/{id} { allow list: if request.query.orderBy == {'m': 'ASC'}; }
+        """),
+      isDevelopment: true, clock: fixture.storage.clock.clock)
+    let caller = fixture.session(.named("alice"), access)
+    for query in [all, isPositive, ordered] {
+      #expect(try await caller.aggregate([sum], over: query, skipping: 0, at: nil).totals.values == ["n": .integer(1)])
+      let transaction = try await caller.beginTransaction(.optimistic)
+      _ = try await caller.read(.aggregate([sum], over: query), in: transaction)
+    }
+    let byBoth = ordered.with(order: OrderBy(path: try FieldPath(["n"]), direction: .ascending))
+    await fixture.expectDenied { _ = try await caller.aggregate([sum], over: byBoth, skipping: 0, at: nil) }
+    // What a request of a sum says of its orders.
+    let message = Google_Firestore_V1_StructuredQuery.with { $0.from = [.with { $0.collectionID = "notes" }] }
+    let checked = try CheckedQuery(parent: caller.id.documentsName, query: message, for: [sum], in: caller)
+    #expect(checked.asked.explicitOrders.isEmpty && !checked.query.explicitOrders.isEmpty)
   }
 
   private func isDone(_ body: () async throws -> Void) async -> Bool {

@@ -50,6 +50,27 @@ struct RuleWriteTests {
     #expect(try await !fixture.storage.storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
   }
 
+  @Test("what a commit creates was null before it, and what it deletes is null behind it, also for its other writes")
+  func nullDocuments() async throws {
+    let rules = """
+      match /c/{id} {
+        allow create: if get(/databases/$(database)/documents/c/$(id)) == null
+          && getAfter(/databases/$(database)/documents/d/x) == null;
+        allow delete: if getAfter(/databases/$(database)/documents/c/$(id)) == null;
+      }
+      match /d/{id} { allow write: if true; }
+      """
+    let alice = try fixture.session(.named("alice"), rules)
+    // A missing document that the request does not name is a failure.
+    try await fixture.expectWriteDenied(.named("alice"), rules, .set(key("c/a"), [:]))
+    try await fixture.expectWriteDenied(.named("alice"), rules, .set(key("c/a"), [:]), .set(key("d/x"), [:]))
+    try await fixture.set("d/x")
+    try await fixture.expectWriteDenied(.named("alice"), rules, .set(key("c/a"), [:]))
+    _ = try await alice.commit(CommitRequest(mutations: [.set(key("c/a"), [:]), .delete(key("d/x"))]))
+    _ = try await alice.commit(CommitRequest(mutations: [.delete(key("c/a"))]))
+    #expect(try await !fixture.storage.storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
+  }
+
   @Test("a merge or a transform into a vector is a change of it, and leaves a vector")
   func vectors() async throws {
     try await fixture.set("c/a", ["owner": .string("alice"), "v": .vector([1, 2])])

@@ -93,7 +93,7 @@ struct SessionTests {
 
   /// The reads that a transaction can make.
   private static let reads: [(name: String, access: Access)] = [
-    ("documents", .get([key("c/a")])), ("a result", .list(query)), ("a sum", .aggregate(query)),
+    ("documents", .get([key("c/a")])), ("a result", .list(query)), ("a sum", .aggregate([], over: query)),
   ]
 
   @Test(

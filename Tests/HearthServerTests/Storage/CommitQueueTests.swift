@@ -126,7 +126,7 @@ struct CommitQueueTests {
     func inOneAttempt() -> SlowGuard { self }
 
     func check(
-      _ writes: [GuardedWrite], at time: Timestamp, inTransaction: Bool, stored: (DocumentKey) throws -> Document
+      _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
     ) throws {
       clock.advance(milliseconds: milliseconds)
       let count = checked.withLock { checked in

@@ -174,5 +174,33 @@ extension RuleCorpus {
     E b'abc'.toUtf8()
     T b'a' == b'a'
     F b'a' == b'b'
+    F float('NaN') in [float('NaN')]
+    F [float('NaN')].hasAny([float('NaN')])
+    F [float('NaN')].removeAll([float('NaN')]) == []
+    F [float('NaN')] == [float('NaN')]
+    F {'a':float('NaN')} == {'a':float('NaN')}
+    F [float('NaN')] in [[float('NaN')]]
+    T [float('NaN'),float('NaN')].toSet().size() == 1
+    T [float('NaN'),math.sqrt(-1.0)].toSet().size() == 1
+    T [float('NaN'), float('-Infinity') + float('Infinity')].toSet().size() == 1
+    T [float('NaN'), 1.0].toSet().size() == 2
+    T [float('NaN')].toSet() == [float('NaN')].toSet()
+    T float('NaN') in [float('NaN')].toSet()
+    T [float('NaN')].toSet().hasAll([float('NaN')])
+    T [float('NaN')].toSet().hasAny([float('NaN')])
+    T [float('NaN')].toSet().hasOnly([float('NaN')])
+    T [float('NaN')].toSet().difference([float('NaN')].toSet()).size() == 0
+    T [float('NaN')].toSet().intersection([float('NaN')].toSet()).size() == 1
+    T [float('NaN')].toSet().union([float('NaN')].toSet()).size() == 1
+    T [[float('NaN')]].toSet() == [[float('NaN')]].toSet()
+    T [float('NaN')] in [[float('NaN')]].toSet()
+    T [[float('NaN')],[float('NaN')]].toSet().size() == 1
+    T [{'a':float('NaN')},{'a':float('NaN')}].toSet().size() == 1
+    T [float('NaN')].toSet() in [[float('NaN')].toSet()]
+    T {'a':float('NaN')}.diff({'a':float('NaN')}).affectedKeys().size() == 0
+    T {'a':float('NaN')}.diff({'a':float('NaN')}).unchangedKeys().hasOnly(['a'])
+    T {'a':[float('NaN')]}.diff({'a':[float('NaN')]}).affectedKeys().size() == 0
+    T {'a':{'b':float('NaN')}}.diff({'a':{'b':float('NaN')}}).affectedKeys().size() == 0
+    T {'a':float('NaN')}.diff({'a':1.0}).affectedKeys().size() == 1
     """#
 }

@@ -177,5 +177,11 @@ extension RuleCorpus {
     T 'A' < 'a'
     T 'a' < 'ab'
     T '' < 'a'
+    E path(/a/b) == /a/b
+    E path(/a/b) is path
+    T path('/a/b') == /a/b
+    E path(path('/a/b')) == /a/b
+    E path(request.path) is path
+    E exists(path(/databases/$(database)/documents/d/one))
     """#
 }

@@ -202,5 +202,6 @@ extension RuleCorpus {
     E debug()
     E>T bool('true')
     E>T bool(true)
+    F>T latlng.value(0.0,0.0) == latlng.value(-0.0,0.0)
     """#
 }

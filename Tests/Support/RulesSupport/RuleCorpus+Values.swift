@@ -355,5 +355,10 @@ extension RuleCorpus {
     T (-request.auth.token.n) == (-7)
     T (database) == '(default)'
     T (id) == 'x'
+    T 'b'.replace('a+','$1') == 'b'
+    T 'b'.replace('(a+)','$2') == 'b'
+    T 'b'.replace('a+','${x}') == 'b'
+    T 'b'.replace('a+','${') == 'b'
+    E 'b'.replace('(','$2') == 'b'
     """#
 }

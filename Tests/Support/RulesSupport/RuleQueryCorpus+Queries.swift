@@ -80,6 +80,7 @@ extension RuleQueryCorpus {
     Query(
       "resource.data.t > request.time", "E>F",
       filter: .field(["t"], .less, .timestamp(RuleTimestamp(seconds: 1_577_836_800, nanoseconds: 0)))),
+    Query("request.inTransaction", "F"),
     Query("request.query.limit <= 10", "T", limit: 5),
     Query("request.query.limit <= 10", "F", limit: 50),
     Query("request.query.limit == 5", "T", limit: 5),
