@@ -243,6 +243,7 @@ struct BatchResponseTests {
       let before = try numbers(shares, database)
       #expect(before[0] == 41)
       try database.execute("DROP TABLE server_batch_clients")
+      try database.execute("ALTER TABLE server_state DROP COLUMN announced_version")
       try database.execute("UPDATE schema_versions SET version = 6 WHERE component = 'server'")
       database.close()
       fixture = try StorageFixture(location: location)
