@@ -68,7 +68,8 @@ package struct RuleRequestGenerator<Choices: ChoiceSource> {
       collection: choices.element(RuleRequestNames.collections), hasAllDescendants: choices.chance(20),
       filter: choices.chance(85) ? filter(depth: 2) : nil,
       orders: choices.chance(30) ? [RuleQuery.Order(field: "a", isDescending: choices.chance(50))] : [],
-      limit: choices.chance(50) ? choices.element([1, 10, 100]) : nil, offset: choices.chance(90) ? 0 : choices.element([1, 10]))
+      limit: choices.chance(50) ? choices.element([1, 10, 100]) : nil,
+      offset: choices.chance(90) ? 0 : choices.element([1, 10]))
   }
 
   private mutating func filter(depth: Int) -> RuleFilter {
