@@ -111,6 +111,8 @@ struct DataCountCommand: AsyncParsableCommand {
         words.aggregatedFields = sum + average
         return await EmptyAnswer.explain(words, backend)
       }
+      // A number that is none makes a sum one, and is not counted.
+      guard !results.contains(where: { if case .double(let sum) = $0.1 { sum.isNaN } else { false } }) else { return }
       for path in Set(paths).sorted() {
         let sentence = await FieldAdvice(words, backend).numbers(at: path, aggregations.map(\.1), counted: count)
         if let sentence { Terminal.writeError("hearth data: \(TableLayout.safe(sentence))") }

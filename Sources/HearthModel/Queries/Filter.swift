@@ -28,8 +28,10 @@ package indirect enum Filter: Hashable, Sendable {
 
   /// The number of times that the fields of a document may be looked through to find out if it meets the condition.
   package var comparisonCount: Int {
-    flattened.reduce(0) { count, filter in
-      if case .array(let operands) = filter.value { count + max(operands.count, 1) } else { count + 1 }
+    switch self {
+    case .field(let filter):
+      if case .array(let operands) = filter.value { max(operands.count, 1) } else { 1 }
+    case .composite(let composite): composite.filters.reduce(0) { $0 + $1.comparisonCount }
     }
   }
 

@@ -16,6 +16,8 @@ extension EmbeddedStorage {
     /// The size of the change log.
     var logBytes: Int64
     var epochs: Epochs
+    /// The time of the last attempt to announce a version to a client that has seen a later one, in microseconds of the monotonic clock.
+    var lastAnnouncement: Int64?
     /// The length of the write-ahead log when it was last looked at.
     var logPages: Int64 = 0
     var isClosed = false

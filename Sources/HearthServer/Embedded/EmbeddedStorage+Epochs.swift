@@ -11,10 +11,11 @@ extension EmbeddedStorage {
   /// was lost when the folder was restored, or of another copy of it. They leave earlier snapshots alone. So the first listener of a start, and one
   /// that has seen a later version, get the present time as a version.
   nonisolated func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
-    let mayBeBehind = published.withLock { published in
-      published.epochs.quiet?.awaitsListener == true || seen.map { $0 > published.version } ?? false
+    // The feed's version is the one that the listener gets. A version that was reserved for a read may be later.
+    let isBehind = seen.map { $0 > feed.latestVersion } ?? false
+    if isBehind || published.withLock({ $0.epochs.quiet?.awaitsListener == true }) {
+      try await announcePresent(seen: seen)
     }
-    if mayBeBehind { try await announcePresent(seen: seen) }
   }
 
   /// Makes the present time the newest version, which is no commit. It is on disk before it is given out: a clock that is set back before the next
@@ -22,9 +23,8 @@ extension EmbeddedStorage {
   private func announcePresent(seen: SnapshotVersion?) throws(StatusError) {
     try requireOpen()
     let (before, version, isFirst) = (known, SnapshotVersion(clock.now()), epochs.quiet?.awaitsListener == true)
-    // Once a second at most: clients may make up what they have seen.
-    let isSeen = seen.map { $0 > lastVersion && $0 <= version } ?? false
-    guard isFirst || isSeen && version.microseconds - lastVersion.microseconds > 1_000_000 else { return }
+    let isBehind = seen.map { $0 > feed.latestVersion && $0 <= version } ?? false
+    guard isFirst || isBehind && mayAnnounce() else { return }
     // Tried once at a start: listeners do not depend on it. Those that come at the same time wait for the writer.
     defer { published.withLock { $0.epochs.quiet?.awaitsListener = false } }
     // A clock that is behind shows no time that is later.
@@ -38,11 +38,22 @@ extension EmbeddedStorage {
         return ((), [CommittedChange(version: version)])
       } catch {
         rollBack(to: before)
+        if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
         logger.warning(
           "the present time cannot be stored; listeners get the version of the newest commit",
           metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
         return ((), [])
       }
+    }
+  }
+
+  /// Once a second at most, also if it fails: clients may make up what they have seen.
+  private func mayAnnounce() -> Bool {
+    let now = clock.elapsedMicroseconds
+    return published.withLock { published in
+      guard published.lastAnnouncement.map({ now - $0 >= 1_000_000 }) ?? true else { return false }
+      published.lastAnnouncement = now
+      return true
     }
   }
 
@@ -64,6 +75,10 @@ extension EmbeddedStorage {
 
   /// Gives tokens of an epoch that is on disk.
   func begin(_ epochs: Epochs) {
-    published.withLock { $0.epochs = epochs }
+    published.withLock { published in
+      let latestCommit = published.epochs.latestCommit
+      published.epochs = epochs
+      published.epochs.latestCommit = latestCommit
+    }
   }
 }

@@ -191,7 +191,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: state.epochs,
+        epochs: Epochs(state.epochs.all, quiet: state.epochs.quiet, latestCommit: state.committedVersion),
         file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,

@@ -36,7 +36,7 @@ struct ServerState {
           lastVersion: max(committed, SnapshotVersion(microseconds: try select.int64(at: 5))),
           logStart: SnapshotVersion(microseconds: try select.int64(at: 1)), logBytes: try select.int64(at: 3),
           countedVersion: SnapshotVersion(microseconds: try select.int64(at: 4)), indexState: try select.int64(at: 2),
-          epochs: Epochs(try Epochs(from: database).all, quiet: Epochs.Quiet(latestCommit: committed)))
+          epochs: Epochs(try Epochs(from: database).all, quiet: Epochs.Quiet()))
       }
       let version = SnapshotVersion(microseconds: max(now.microseconds, 1))
       let state = ServerState(

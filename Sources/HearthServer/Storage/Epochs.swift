@@ -29,8 +29,6 @@ struct Epochs: Sendable {
 
   /// A start that has not committed anything.
   struct Quiet: Sendable {
-    /// The newest commit. All later versions show the same.
-    var latestCommit: SnapshotVersion
     /// The first version that this start has announced, see ``ServerState/saveAnnounced(_:in:)``.
     var announced: SnapshotVersion?
     /// False once a listener has come.
@@ -44,10 +42,13 @@ struct Epochs: Sendable {
   let all: [Epoch]
   /// Nil once the start has begun an epoch.
   var quiet: Quiet?
+  /// The newest commit, or the creation of the database: all later versions show the same. Nil if it is not known.
+  var latestCommit: SnapshotVersion?
 
-  init(_ all: [Epoch], quiet: Quiet? = nil) {
+  init(_ all: [Epoch], quiet: Quiet? = nil, latestCommit: SnapshotVersion? = nil) {
     self.all = all
     self.quiet = quiet
+    self.latestCommit = latestCommit
   }
 
   /// The epoch of a new database.
@@ -59,18 +60,16 @@ struct Epochs: Sendable {
 
   /// The token of a version that the database has given out.
   func token(at version: SnapshotVersion) -> ResumeToken {
-    if let quiet, version > quiet.latestCommit, let last = all.last {
-      return ResumeToken(epoch: last.id, version: quiet.latestCommit, snapshot: version)
-    }
+    let position = latestCommit.map { min(version, $0) } ?? version
     let epoch = all.last { $0.first <= version } ?? all.first
-    return ResumeToken(epoch: epoch?.id ?? [], version: version)
+    return ResumeToken(epoch: epoch?.id ?? [], version: position, snapshot: version)
   }
 
   /// True if what a client has up to a token is a part of this database's history, as far as that is kept.
   func contains(_ token: ResumeToken) -> Bool {
     guard let index = all.lastIndex(where: { $0.id == token.epoch }) else { return false }
     let next = all.index(after: index)
-    let end = next == all.endIndex ? quiet?.latestCommit : all[next].after
+    let end = next == all.endIndex ? latestCommit : all[next].after
     return end.map { token.version <= $0 } ?? true
   }
 
@@ -83,7 +82,8 @@ struct Epochs: Sendable {
   /// True unless a version lies between the end of an epoch and the beginning of the next one. A restored database has no commits then, and
   /// the one that was lost may have had some.
   func contains(_ version: SnapshotVersion) -> Bool {
-    !all.contains { $0.after < version && version < $0.first }
+    if quiet != nil, let latestCommit, version > latestCommit { return quiet?.announced.map { $0 <= version } ?? false }
+    return !all.contains { $0.after < version && version < $0.first }
   }
 
   /// These epochs with one that begins, without those that nobody can resume from.

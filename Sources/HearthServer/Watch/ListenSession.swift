@@ -33,6 +33,8 @@ struct ListenSession {
   private var epochs: Epochs
   /// The version of the latest global snapshot.
   private var announcedVersion: SnapshotVersion = .none
+  /// The latest version that the client has seen on earlier streams, as far as its tokens tell. It leaves earlier snapshots alone.
+  private var seenVersion: SnapshotVersion = .none
 
   init(
     database: Session, subscriber: ChangeFeed.SubscriberID,
@@ -104,7 +106,8 @@ struct ListenSession {
     // Joined before the version is chosen: a commit in between would otherwise not reach this target.
     target.query = feed.join(target.source, by: subscriber)
     do {
-      try await database.catchUpFeed(seen: ResumePosition.seen(by: message))
+      if let seen = ResumePosition.seen(by: message) { seenVersion = max(seenVersion, seen) }
+      try await database.catchUpFeed(seen: seenVersion)
       // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
       if targets.isEmpty {
         version = feed.match()
@@ -364,6 +367,8 @@ struct ListenSession {
   ///
   /// Targets end that new rules do not allow, or that rules do not allow any more at this time.
   mutating func refreshToken() async throws {
+    // It could not be told the present time before if the clock was behind.
+    if seenVersion > version { try await database.catchUpFeed(seen: seenVersion) }
     try await catchUp()
     defer { decisions.endStep() }
     try await authorizeAgain(Set(targets.granted.filter { targets.target($0)?.grant?.basis.usesTime == true }))

@@ -52,9 +52,9 @@ extension Database {
   ///
   /// - Parameter bytes: The bytes that are looked at, each as often as it is looked at.
   /// - Throws: ``StoreError/Kind/unavailable`` if the work has to end, as a statement does.
-  func noteWork(bytes: Int) throws(StoreError) {
+  func noteWork(bytes: @autoclosure () -> Int) throws(StoreError) {
     // Asked in this way, because binding it would count references for each row of a scan.
-    guard progress?.isToStop(after: bytes) == true else { return }
+    guard progress != nil, progress?.isToStop(after: bytes()) == true else { return }
     throw StoreError(kind: .unavailable, message: "Database \(name): the reading was stopped.")
   }
 

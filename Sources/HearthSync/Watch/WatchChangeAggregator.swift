@@ -88,6 +88,8 @@ struct WatchChangeAggregator {
   private struct News {
     /// The latest state that the backend sent; nil while it has only said that the document left a target.
     var state: Document?
+    /// The version that a whole result has stated.
+    var wholeVersion: SnapshotVersion?
     /// All targets that the document entered, changed in or left.
     var concernedTargets = FewTargets()
     /// The targets into which the backend put the document.
@@ -317,7 +319,10 @@ struct WatchChangeAggregator {
     let isConfirmed = source.confirmedKeys(of: id).contains(document.key)
     targets[id]?.note(isConfirmed ? .modified : .added, of: document.key)
     var item = news[document.key] ?? News()
-    item.state = document
+    let isWhole = targets[id]?.isWhole == true
+    // What a whole result states is of the time of the snapshot. An older state for another target is on its way since before.
+    if isWhole || item.wholeVersion.map({ document.version >= $0 }) ?? true { item.state = document }
+    if isWhole { item.wholeVersion = document.version }
     item.deliveringTargets.insert(id)
     item.concernedTargets.insert(id)
     news[document.key] = item

@@ -257,15 +257,17 @@ struct RestoredFolderTests {
     }
   }
 
-  @Test("a read time between an epoch's end and the next one's first commit does not resume")
-  func readTimes() async throws {
+  @Test("a read time between an epoch's end and the next one's first commit does not resume", arguments: [true, false])
+  func readTimes(commits: Bool) async throws {
     try await DatabaseSite.run { site in
       let kept = try await site.set("c/a")
       let copy = try site.copy()
       let lost = try await site.set("c/a", 2)
       try await site.restore(copy)
-      let later = try await site.set("c/b")
-      for (time, isReset) in [(kept, false), (lost, true), (later, false)] {
+      site.clock.advance(seconds: 10)
+      let later = commits ? try await site.set("c/b") : SnapshotVersion(microseconds: site.clock.now)
+      // The first of them comes before any other listener.
+      for (time, isReset) in [(lost, true), (kept, false), (lost, true), (later, false)] {
         let request = TargetRequest(
           targetID: 2, target: DatabaseSite.query.target, purpose: .listen, resumeToken: [], readTime: time,
           expectedCount: nil)
@@ -365,6 +367,86 @@ struct RestoredFolderTests {
       site.clock.advance(milliseconds: 600)
       #expect(try await readTime(early) == SnapshotVersion(microseconds: site.clock.now))
       await other.stop()
+    }
+  }
+
+  @Test("a version that was reserved for a read does not keep a listener from a later one than it has seen")
+  func reservedInBetween() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      _ = try await site.restart()
+      _ = try await site.token()
+      site.clock.advance(seconds: 10)
+      let seen = SnapshotVersion(microseconds: site.clock.now)
+      site.clock.advance(seconds: 10)
+      _ = try await site.start().storage.snapshot(at: Timestamp(microseconds: site.clock.now))
+      site.clock.advance(seconds: 10)
+      var listener = Listener(try site.start())
+      _ = try await listener.add(DatabaseSite.query, token: ResumeToken(epoch: [1], version: seen).bytes)
+      #expect(listener.readTimes.last == SnapshotVersion(microseconds: site.clock.now))
+    }
+  }
+
+  @Test("a client that has seen later than a clock that is behind gets a snapshot with the next token after that")
+  func clockBehind() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      _ = try await site.restart()
+      site.clock.advance(seconds: 10)
+      let seen = SnapshotVersion(microseconds: site.clock.now + 2_000_000)
+      var listener = Listener(try site.start())
+      _ = try await listener.add(DatabaseSite.query, token: ResumeToken(epoch: [1], version: seen).bytes)
+      #expect(listener.readTimes.last.map { $0 < seen } == true)
+      site.clock.advance(seconds: 30)
+      _ = try await listener.refresh()
+      #expect(listener.readTimes.last.map { $0 > seen } == true)
+    }
+  }
+
+  @Test("a version that is announced between commits costs no listener anything at the next start")
+  func announcedLater() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      site.clock.advance(seconds: 10)
+      let seen = ResumeToken(epoch: [1], version: SnapshotVersion(microseconds: site.clock.now)).bytes
+      site.clock.advance(seconds: 10)
+      _ = try await site.resume(seen)
+      let token = try await site.token()
+      #expect(ResumeToken(bytes: token)?.snapshot == SnapshotVersion(microseconds: site.clock.now))
+      _ = try await site.restart()
+      #expect(try await site.resume(token) == Self.nothing)
+      try await site.set("c/b")
+      #expect(try await site.resume(token) == ["add 2", "c/b in 2", "current 2", "snapshot"])
+    }
+  }
+
+  @Test("a failed sync of such a version stops commits, and what clients make up leads to one attempt a second")
+  func failedAnnouncement() async throws {
+    try await DatabaseSite.run { site in
+      try await site.set("c/a")
+      await site.stop()
+      site.clock.advance(seconds: 10)
+      let attempts = Mutex(0)
+      let failure = Mutex(StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13))
+      let fixture = try StorageFixture(location: .file(path: site.folder + "/database.sqlite"), clock: site.clock) {
+        guard case .transaction("announce version") = $0 else { return nil }
+        attempts.withLock { $0 += 1 }
+        return failure.withLock { $0 }
+      }
+      func listen() async throws {
+        var listener = Listener(fixture)
+        let seen = ResumeToken(epoch: [1], version: SnapshotVersion(microseconds: site.clock.now))
+        _ = try await listener.add(DatabaseSite.query, token: seen.bytes)
+      }
+      for _ in 0..<20 { try await listen() }
+      #expect(attempts.withLock { $0 } <= 2)
+      try await fixture.set("c/b")
+      failure.withLock { $0 = StoreError(kind: .io, message: "disk I/O error", sqliteCode: 1034) }
+      site.clock.advance(seconds: 10)
+      try await listen()
+      let error = await #expect(throws: StatusError.self) { try await fixture.set("c/c") }
+      #expect(error?.code == .unavailable)
+      await fixture.storage.close()
     }
   }
 

@@ -143,6 +143,21 @@ struct WatchChangeAggregatorTests {
     #expect(event.targetChanges[2] == expected && !event.isComplete(2))
   }
 
+  @Test("an older state that comes for another target does not replace what a whole result has just stated")
+  func olderState() {
+    let targets = Targets([2: collection("rooms"), 4: collection("rooms")], keys: [2: [key("rooms/a")]])
+    var aggregator = WatchChangeAggregator()
+    aggregator.requestSent(2)
+    aggregator.requestSent(4, isWhole: true)
+    for target in [2, 4] as [TargetID] { aggregator.handle(change(.added, [target]), source: targets) }
+    aggregator.handle(put(found("rooms/a", 10), 4), source: targets)
+    aggregator.handle(change(.current, [4], token: "t"), source: targets)
+    aggregator.handle(put(found("rooms/a", 8), 2), source: targets)
+    let event = aggregator.makeRemoteEvent(at: version(12), source: targets)
+    #expect(event.documentUpdates[key("rooms/a")]?.version == version(10))
+    #expect(event.targetChanges[4]?.isWhole == true && event.targetChanges[2]?.isWhole == false)
+  }
+
   @Test("a target is complete in a snapshot without changes for it, and not before its answer")
   func completeTargets() {
     let targets = Targets([2: collection("rooms"), 4: collection("halls")], keys: [:])
