@@ -8,7 +8,9 @@ enum EmptyCacheAnswer {
     Terminal.writeError("hearth cache: \(Terminal.safe(sentence))")
   }
 
-  /// - Parameter owner: The identity that was asked for; nil for all.
+  /// - Parameters:
+  ///   - owner: The identity that was asked for; nil for all.
+  ///   - cache: The counts of the whole cache.
   static func outbox(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
     if let others = others(than: owner, cache, \.pending) {
       return "No writes of \(others.identity) wait for the backend; \(others.count) of \(others.names) do."
@@ -19,7 +21,9 @@ enum EmptyCacheAnswer {
     return "No writes wait for the backend.\(rejected)"
   }
 
-  /// - Parameter owner: The identity that was asked for; nil for all.
+  /// - Parameters:
+  ///   - owner: The identity that was asked for; nil for all.
+  ///   - cache: The counts of the whole cache.
   static func rejected(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
     if let others = others(than: owner, cache, \.rejected) {
       return "The cache keeps no refused writes of \(others.identity), but \(others.count) of \(others.names)."
