@@ -173,6 +173,7 @@ extension SimulatedDevice {
         answerWrite(answerIsLost: false)
         try check()
       }
+      let (stream, requestCount) = (watchStream, watch.requestCount)
       sendSnapshot()
       while watchStream != nil, !watch.messages.isEmpty {
         deliverWatchMessage()
@@ -182,7 +183,9 @@ extension SimulatedDevice {
       let busy = timers.running.filter {
         [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
       }
-      if busy.isEmpty, backgroundQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
+      // After streams that have ended again and again, the client asks for its targets one by one, the next after each snapshot.
+      let hasAskedOn = watchStream == stream && watch.requestCount > requestCount
+      if busy.isEmpty, !hasAskedOn, backgroundQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
         listenersToRepeat.isEmpty || !world.backend.poisoned.isEmpty,
         try world.history.isDamaged || store.pendingBatches().isEmpty,
         engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty

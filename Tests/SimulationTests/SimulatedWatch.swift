@@ -10,6 +10,8 @@ struct SimulatedWatch {
 
   private(set) var messages: [Message] = []
   private var targets: [TargetID: WatchedTarget] = [:]
+  /// The number of times that the stream was asked for a target.
+  private(set) var requestCount = 0
 
   private struct WatchedTarget {
     var target: Target
@@ -39,6 +41,7 @@ struct SimulatedWatch {
   private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout HistoryGenerator)
   {
     let id = request.targetID
+    requestCount += 1
     say(WatchTargetChange(state: .added, targetIDs: [id]))
     var watched = WatchedTarget(target: request.target, isOfListener: request.purpose != .limboResolution)
     let resumed = Int64(String(decoding: request.resumeToken, as: UTF8.self)) ?? request.readTime?.microseconds
