@@ -43,15 +43,15 @@ extension CacheOutbox {
     return (batch, user)
   }
 
-  /// Stores documents of the backend that are newer than those of the cache. An older one is stored, too, if the cache's was there when it was read:
-  /// then that is of a history which the backend has lost, see ``RemoteEvent/contradicts(_:at:)``.
+  /// Stores documents of the backend that are newer than those of the cache, and those by which these are of a history that the backend has
+  /// lost.
   private func takeOver(_ remote: DocumentMap) throws -> (changed: DocumentMap, owned: LocalDocuments.Owned) {
     let owned = try localDocuments.owned(among: remote.keys.sorted())
     let stored = try localDocuments.remoteDocuments(for: Set(remote.keys))
     let news = remote.filter { key, document in
       guard let known = stored[key] else { return false }
       return known.isUnknown || known.version < document.version
-        || document.version < known.version && known.version <= document.readTime
+        || document.showsLostHistory(of: known.version, at: document.readTime)
     }
     for (_, document) in news.sorted(by: { $0.key < $1.key }) { try documents.set(document) }
     try references.touch(news.keys.sorted())

@@ -76,7 +76,7 @@ package struct RemoteEvent: Equatable, Sendable {
   ///
   /// An earlier version in other answers proves nothing: it may be on its way since before the later one.
   func contradicts(_ key: DocumentKey, at known: SnapshotVersion) -> Bool {
-    guard let update = documentUpdates[key], update.version < known, known <= snapshotVersion else { return false }
+    guard documentUpdates[key]?.showsLostHistory(of: known, at: snapshotVersion) == true else { return false }
     return targetChanges.values.contains { $0.isWhole && ($0.added.contains(key) || $0.modified.contains(key)) }
   }
 
@@ -95,6 +95,14 @@ package struct RemoteEvent: Equatable, Sendable {
           && change.modified.isDisjoint(with: change.removed),
         "a document of target \(targetID) changes in two ways: \(change)")
     }
+  }
+}
+
+extension Document {
+  /// True if a known version of the document is from a history that the backend has lost: it was there already at the time at which the backend
+  /// has stated this earlier one.
+  func showsLostHistory(of known: SnapshotVersion, at time: SnapshotVersion) -> Bool {
+    version < known && known <= time
   }
 }
 

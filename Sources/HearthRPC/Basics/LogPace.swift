@@ -1,3 +1,4 @@
+internal import Logging
 internal import Synchronization
 
 /// Lets one line of a kind into the log in a while, however often clients cause it.
@@ -17,8 +18,21 @@ final class LogPace: Sendable {
     self.now = now
   }
 
+  /// The metadata of a line about a client.
+  ///
+  /// - Parameter client: Nil if its address is not known.
+  /// - Returns: Nil if the line is not logged. It is counted, and the next one that is logged tells the number.
+  func metadata(of client: ClientNetwork?, reason: String) -> Logger.Metadata? {
+    guard let untold = next() else { return nil }
+    var metadata: Logger.Metadata = [
+      "address": .escaped(client.map(\.description) ?? "unknown"), "reason": .escaped(reason),
+    ]
+    if untold > 0 { metadata["not-logged-before"] = "\(untold)" }
+    return metadata
+  }
+
   /// - Returns: The number of lines that were not logged before this one; nil if this one is not logged either.
-  func next() -> Int? {
+  private func next() -> Int? {
     let now = now()
     return state.withLock { state -> Int? in
       if let next = state.next, now < next {

@@ -12,11 +12,7 @@ final class AuthenticationLog: Sendable {
 
   /// - Parameter client: Nil if its address is not known.
   func failed(_ error: CallStatus, by client: ClientNetwork?) {
-    guard let untold = pace.next() else { return }
-    var metadata: Logger.Metadata = [
-      "address": .escaped(client.map(\.description) ?? "unknown"), "reason": .escaped(error.message),
-    ]
-    if untold > 0 { metadata["not-logged-before"] = "\(untold)" }
+    guard let metadata = pace.metadata(of: client, reason: error.message) else { return }
     logger.warning("a call failed to authenticate", metadata: metadata)
   }
 }

@@ -18,11 +18,9 @@ final class HandshakeLog: Sendable {
     guard case .handshakeFailed(let reason)? = error as? NIOSSLError else { return }
     let text = String(describing: reason)
     // Checks of the port, and clients that do not wait, leave without a word.
-    guard !text.contains("EOF during handshake"), let untold = pace.next() else { return }
-    var metadata: Logger.Metadata = [
-      "address": .escaped(client.map(\.description) ?? "unknown"), "reason": .escaped(Self.inWords(text)),
-    ]
-    if untold > 0 { metadata["not-logged-before"] = "\(untold)" }
+    guard !text.contains("EOF during handshake"),
+      let metadata = pace.metadata(of: client, reason: Self.inWords(text))
+    else { return }
     logger.notice("a connection failed to begin with TLS", metadata: metadata)
   }
 

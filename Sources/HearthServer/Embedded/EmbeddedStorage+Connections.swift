@@ -15,9 +15,11 @@ extension EmbeddedStorage {
     var logStart: SnapshotVersion
     /// The size of the change log.
     var logBytes: Int64
+    /// The newest commit, or the creation of the database.
+    var committedVersion: SnapshotVersion
+    /// Without the newest commit, see ``EmbeddedStorage/epochs``.
     var epochs: Epochs
-    /// The time of the last attempt to announce a version to a client that has seen a later one, in microseconds of the monotonic clock.
-    var lastAnnouncement: Int64?
+    var announcements: Announcements
     /// The length of the write-ahead log when it was last looked at.
     var logPages: Int64 = 0
     var isClosed = false

@@ -5,38 +5,45 @@ internal import Logging
 internal import Synchronization
 
 extension EmbeddedStorage {
-  nonisolated var epochs: Epochs { published.withLock { $0.epochs } }
-
-  /// The feed has each commit before it is acknowledged. But clients may have seen later versions than those of its commits: of a history that
-  /// was lost when the folder was restored, or of another copy of it. They leave earlier snapshots alone. So the first listener of a start, and one
-  /// that has seen a later version, get the present time as a version.
-  nonisolated func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
-    // The feed's version is the one that the listener gets. A version that was reserved for a read may be later.
-    let isBehind = seen.map { $0 > feed.latestVersion } ?? false
-    if isBehind || published.withLock({ $0.epochs.quiet?.awaitsListener == true }) {
-      try await announcePresent(seen: seen)
+  nonisolated var epochs: Epochs {
+    published.withLock { published in
+      var epochs = published.epochs
+      epochs.latestCommit = published.committedVersion
+      return epochs
     }
   }
 
-  /// Makes the present time the newest version, which is no commit. It is on disk before it is given out: a clock that is set back before the next
-  /// start must not lead to earlier versions.
+  /// The feed has each commit before it is acknowledged. But clients may have seen later versions than those of its commits: of a history
+  /// that was lost when the folder was restored, or of another copy of it. They leave earlier snapshots alone. So the first listener of a
+  /// start, and one that has seen a later version, get the present time as a version.
+  nonisolated func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
+    // The feed's version is the one that the listener gets. A version that was reserved for a read may be later.
+    let latest = feed.latestVersion
+    guard published.withLock({ $0.announcements.mayBeDue(seen: seen, latest: latest) }) else { return }
+    try await announcePresent(seen: seen)
+  }
+
+  /// Makes the present time the newest version, which is no commit. It is on disk before it is given out: a clock that is set back before
+  /// the next start must not lead to earlier versions.
   private func announcePresent(seen: SnapshotVersion?) throws(StatusError) {
     try requireOpen()
-    let (before, version, isFirst) = (known, SnapshotVersion(clock.now()), epochs.quiet?.awaitsListener == true)
-    let isBehind = seen.map { $0 > feed.latestVersion && $0 <= version } ?? false
-    guard isFirst || isBehind && mayAnnounce() else { return }
-    // Tried once at a start: listeners do not depend on it. Those that come at the same time wait for the writer.
-    defer { published.withLock { $0.epochs.quiet?.awaitsListener = false } }
+    let (before, version, now) = (known, SnapshotVersion(clock.now()), clock.elapsedMicroseconds)
+    let latest = feed.latestVersion
+    guard
+      published.withLock({ $0.announcements.begin(seen: seen, latest: latest, present: version, at: now) })
+    else { return }
+    defer { published.withLock { $0.announcements.end() } }
     // A clock that is behind shows no time that is later.
     guard version > lastVersion else { return }
     publishing {
       do {
         try requireSafeDisk()
         try database.transaction("announce version") { try ServerState.saveAnnounced(version, in: database) }
-        note(announced: version)
+        note(uncommitted: version)
         published.withLock { if $0.epochs.quiet?.announced == nil { $0.epochs.quiet?.announced = version } }
         return ((), [CommittedChange(version: version)])
       } catch {
+        // Listeners do not depend on it.
         rollBack(to: before)
         if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
         logger.warning(
@@ -44,16 +51,6 @@ extension EmbeddedStorage {
           metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
         return ((), [])
       }
-    }
-  }
-
-  /// Once a second at most, also if it fails: clients may make up what they have seen.
-  private func mayAnnounce() -> Bool {
-    let now = clock.elapsedMicroseconds
-    return published.withLock { published in
-      guard published.lastAnnouncement.map({ now - $0 >= 1_000_000 }) ?? true else { return false }
-      published.lastAnnouncement = now
-      return true
     }
   }
 
@@ -75,10 +72,6 @@ extension EmbeddedStorage {
 
   /// Gives tokens of an epoch that is on disk.
   func begin(_ epochs: Epochs) {
-    published.withLock { published in
-      let latestCommit = published.epochs.latestCommit
-      published.epochs = epochs
-      published.epochs.latestCommit = latestCommit
-    }
+    published.withLock { $0.epochs = epochs }
   }
 }

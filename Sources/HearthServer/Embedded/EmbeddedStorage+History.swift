@@ -51,7 +51,7 @@ extension EmbeddedStorage {
   func publishState() {
     published.withLock { published in
       published.version = lastVersion
-      published.epochs.latestCommit = committedVersion
+      published.committedVersion = committedVersion
       published.logStart = log.start
       published.logBytes = log.bytes
     }

@@ -191,7 +191,8 @@ actor EmbeddedStorage: ExclusiveStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: Epochs(state.epochs.all, quiet: state.epochs.quiet, latestCommit: state.committedVersion),
+        committedVersion: state.committedVersion, epochs: state.epochs,
+        announcements: Announcements(isNew: state.epochs.quiet == nil),
         file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,
@@ -400,7 +401,7 @@ extension EmbeddedStorage {
   }
 
   /// Takes note of a version that is no commit.
-  func note(announced version: SnapshotVersion) {
+  func note(uncommitted version: SnapshotVersion) {
     lastVersion = version
   }
 
@@ -621,7 +622,7 @@ extension EmbeddedStorage {
     }
     // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
     guard lastVersion < version else { return }
-    note(announced: version)
+    note(uncommitted: version)
     published.withLock { $0.version = version }
   }
 }

@@ -3,8 +3,8 @@
 /// A read is *short* until it has worked for one step, and *long* from then on. A few reads run at once, one for each *slot*. When both
 /// kinds wait, each kind gets half of the slots. So a scan waits at most for the time of a get, and a get at most for one step of a scan.
 ///
-/// Slots and seats are shared by all files. Files take turns with each of their reads, and with each step of their long reads, and so do the senders
-/// of a file's reads.
+/// Slots and seats are shared by all files. Files take turns with each of their reads, and with each step of their long reads, and so do
+/// the senders of a file's reads.
 ///
 /// | event | state of the read | effect |
 /// |---|---|---|

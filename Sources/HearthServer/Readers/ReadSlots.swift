@@ -136,7 +136,7 @@ final class ReadSlots<Reader>: Sendable {
   // MARK: - Reads
 
   /// - Parameters:
-  ///   - sender: See ``ReadSender``.
+  ///   - sender: See ``CallSender``.
   ///   - body: Makes the read that is added.
   /// - Returns: false if the file was closed.
   func add(_ file: FileID, by sender: String, _ body: (ReadID) -> @Sendable (Lane) -> Void) -> Bool {

@@ -55,7 +55,7 @@ final class ReaderPool<Reader>: Sendable {
   private func read<Result: Sendable>(
     _ body: @escaping @Sendable (Reader) throws -> Result, _ cancellation: ReadCancellation
   ) async throws -> Result {
-    let sender = ReadSender.current
+    let sender = CallSender.current
     return try await withCheckedThrowingContinuation { continuation in
       let isAdded = slots.add(file, by: sender) { read in
         { [self] lane in

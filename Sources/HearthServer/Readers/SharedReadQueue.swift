@@ -1,7 +1,7 @@
 /// A read that waits for its turn.
 struct WaitingRead: Equatable {
   var id: ReadSchedule.ReadID
-  /// See ``ReadSender``.
+  /// See ``CallSender``.
   var sender: String
 }
 
@@ -23,7 +23,7 @@ struct SharedReadQueue {
     }
   }
 
-  /// Puts a taken read back. Its sender has the next turn.
+  /// Puts a taken read back: it is the first one of its sender, who has the next turn if nothing else of it waits.
   mutating func prepend(_ read: WaitingRead) {
     count += 1
     if reads[read.sender]?.prepend(read) == nil {

@@ -2,8 +2,9 @@ package import HearthModel
 package import HearthRules
 
 extension RuleQuery {
-  /// A query as rules see it, with the offset that its caller wants; nil for one of all collections, and for one that compares with vectors of another form than SDKs write, about which
-  /// rules can say nothing.
+  /// A query as rules see it, with the offset that its caller wants.
+  ///
+  /// Nil for one of all collections, and for one that compares with vectors of another form than SDKs write: rules can say nothing of them.
   package init?(_ query: Query, skipping offset: Int = 0, in database: DatabaseID) {
     var parent = database.ruleNames + query.path.segments
     var collection = query.collectionGroup

@@ -34,7 +34,15 @@ struct FirestoreService: Sendable {
     ]
     return methods.map { method in
       method.counting { (request, message) throws(CallStatus) in try counter.count(request, as: message) }
-        .carriedOut(within: ReadSender.carryOut)
+        .carriedOut(within: Self.carryOut)
     }
+  }
+
+  /// Carries out a call as one of its caller's, whose reads and commits take turns with those of others.
+  private static func carryOut(_ call: ServerCall, _ run: () async throws -> Void) async throws {
+    guard let sender = (call.identity?.caller as? Caller)?.sender(from: call.origin), !sender.isEmpty else {
+      return try await run()
+    }
+    try await CallSender.$current.withValue(sender, operation: run)
   }
 }

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import HearthModel
-internal import HearthRPC
 internal import HearthWire
 
 /// A database as one caller sees it. Calls can reach nothing else. Each access asks an ``AccessGuard`` first.
@@ -11,17 +10,11 @@ struct Session: Sendable {
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
-  private let origin: CallOrigin?
-  /// The effort of the rules for ``firstDocuments(of:at:)``, whose pieces belong to one call. Streams do not call it.
+  /// The effort of the rules for ``firstDocuments(of:at:)`` and its sibling, whose pieces belong to one call. Streams do not call them.
   private let effort = RuleEffort()
 
-  /// - Parameter origin: Where the caller's calls come from; nil if it is not known.
-  init(
-    _ database: HostedDatabase, of caller: Caller, from origin: CallOrigin? = nil, accessGuard: any AccessGuard,
-    seal: CallerSeal
-  ) {
+  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
     self.database = database
-    self.origin = origin
     named = caller
     self.accessGuard = accessGuard
     self.seal = seal
@@ -29,9 +22,6 @@ struct Session: Sendable {
 
   /// The caller as the guard knows it now: a stream may be older than the first rules.
   var caller: Caller { accessGuard.tellsCallersApart(in: database.id) ? named : .owner }
-
-  /// See ``Caller/sender(from:)``.
-  var sender: String { caller.sender(from: origin) }
 
   private var storage: any ServerStorage { database.storage }
 
@@ -153,7 +143,8 @@ extension Session {
     of keys: ArraySlice<DocumentKey>, inResultOf query: Query, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
     guard let rules = try check(.list(query)) else { return try await storage.firstDocuments(of: keys, at: version) }
-    return try await decided(by: rules, on: query, skipping: 0, at: version) { version throws(StatusError) in
+    return try await decided(by: rules.sharing(effort), on: query, skipping: 0, at: version) {
+      version throws(StatusError) in
       try await storage.firstDocuments(of: keys, at: version)
     }
   }
@@ -282,7 +273,7 @@ extension Session {
     var request = request
     let rules = try check(.write(request.mutations))?.sharing(effort)
     request.commitGuard = rules
-    request.sender = sender
+    request.sender = CallSender.current
     request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
     var outcome = try await storage.commit(request)
     guard let rules else { return outcome }
@@ -310,7 +301,7 @@ extension Session {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
     request.commitGuard = try check(.write(mutations))
-    request.sender = sender
+    request.sender = CallSender.current
     let ending = request
     let transaction = try openedTransaction(transaction)
     // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.

@@ -16,13 +16,12 @@ struct Sessions: Sendable {
 
   /// A session of a call's caller in the database of this name. It does not suspend if the database is open.
   func open(_ id: DatabaseID, for call: ServerCall) async throws(StatusError) -> Session {
-    try await open(id, of: Self.caller(of: call), from: call.origin)
+    try await open(id, of: Self.caller(of: call))
   }
 
-  func open(_ id: DatabaseID, of caller: Caller, from origin: CallOrigin? = nil) async throws(StatusError) -> Session {
+  func open(_ id: DatabaseID, of caller: Caller) async throws(StatusError) -> Session {
     try accessGuard.checkOpening(id, by: caller)
-    return Session(
-      try await databases.database(id), of: caller, from: origin, accessGuard: accessGuard, seal: seal)
+    return Session(try await databases.database(id), of: caller, accessGuard: accessGuard, seal: seal)
   }
 
   /// The names of the databases that exist and whose collections the caller may list, in order.

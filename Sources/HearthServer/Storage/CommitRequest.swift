@@ -8,7 +8,7 @@ struct CommitRequest: Sendable {
   var label: RequestLabel?
   /// Decides whether the caller may make the commit; nil if it may.
   var commitGuard: (any CommitGuard)?
-  /// Stands for the caller: the commits of different senders take turns.
+  /// The commits of different senders take turns, see ``CallSender``.
   var sender = ""
   /// True for a request with one write whose outcome contains the resulting document.
   var returnsDocument = false

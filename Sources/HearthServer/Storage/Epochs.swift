@@ -31,8 +31,6 @@ struct Epochs: Sendable {
   struct Quiet: Sendable {
     /// The first version that this start has announced, see ``ServerState/saveAnnounced(_:in:)``.
     var announced: SnapshotVersion?
-    /// False once a listener has come.
-    var awaitsListener = true
   }
 
   /// More epochs are not kept, however short the history. Their positions count as unknown.
@@ -45,10 +43,9 @@ struct Epochs: Sendable {
   /// The newest commit, or the creation of the database: all later versions show the same. Nil if it is not known.
   var latestCommit: SnapshotVersion?
 
-  init(_ all: [Epoch], quiet: Quiet? = nil, latestCommit: SnapshotVersion? = nil) {
+  init(_ all: [Epoch], quiet: Quiet? = nil) {
     self.all = all
     self.quiet = quiet
-    self.latestCommit = latestCommit
   }
 
   /// The epoch of a new database.

@@ -131,8 +131,8 @@ struct WatchChangeAggregator {
   ///
   /// - Parameters:
   ///   - isWhole: True if it is asked for everything that the target has, and not for the changes since an earlier state.
-  ///   - expected: The documents of the target that the client knows at later versions than that of the earlier state. They have changed since, so
-  ///     an answer without one of them is of a history that lacks those versions.
+  ///   - expected: The documents of the target that the client knows at later versions than that of the earlier state. They have changed
+  ///     since, so an answer without one of them is of a history that lacks those versions.
   mutating func requestSent(
     _ targetID: TargetID, isWhole: Bool = false, expecting expected: [DocumentKey: SnapshotVersion] = [:]
   ) {
@@ -234,10 +234,10 @@ struct WatchChangeAggregator {
   /// A backend that was restored from a copy resumes a target from a token of before the copy, and does not know that the client has later
   /// documents from elsewhere: of another target, or by its own writes.
   private mutating func findLostHistory(at version: SnapshotVersion, _ source: some WatchTargetSource) {
-    let lacking = targets.filter { id, target in
-      target.isCurrent && target.expected.values.contains { $0 <= version } && isActive(id, source)
+    let lacking = targets.filter {
+      !$1.expected.isEmpty && $1.isCurrent && $1.expected.values.contains { $0 <= version }
     }
-    for id in lacking.keys {
+    for id in lacking.keys where isActive(id, source) {
       reset(id, source)
       mismatches[id] = mismatches[id] ?? .listen
     }

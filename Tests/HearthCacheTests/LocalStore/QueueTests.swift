@@ -143,19 +143,25 @@ struct QueueTests {
     #expect(short.write == long.write)
   }
 
+  /// A cache whose document `rooms/a` counts pending writes in its field `n`.
+  private func counter(increments: Int) throws -> TestCache {
+    let cache = try TestCache(.memory)
+    try cache.store.receive(found("rooms/a", 1, ["n": .integer(0)]), at: 1)
+    for _ in 0..<increments {
+      try cache.store.write(
+        .patch(
+          key("rooms/a"), [:], mask: .empty,
+          transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
+    }
+    return cache
+  }
+
   @Test("answering a batch does not replay the other writes of its document when the backend did what was expected")
   func costOfAnswersForOneDocument() throws {
     func steps(queued: Int) throws -> Int {
-      let cache = try TestCache(.memory)
+      let cache = try counter(increments: queued)
       defer { cache.close() }
       let store = cache.store
-      try store.receive(found("rooms/a", 1, ["n": .integer(0)]), at: 1)
-      for _ in 0..<queued {
-        try store.write(
-          .patch(
-            key("rooms/a"), [:], mask: .empty,
-            transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
-      }
       let steps = try cache.statementSteps { try store.acknowledgeNext(at: 10, transformResults: [[.integer(1)]]) }
       #expect(try store.read("rooms/a").values == ["n": .integer(Int64(queued))])
       // Another client has changed the counter in between: now everything behind is worked out again.
@@ -174,16 +180,9 @@ struct QueueTests {
   @Test("the same for answers that the watch stream was ahead of, after the first of them")
   func costOfOvertakenAnswers() throws {
     func steps(queued: Int) throws -> [Int] {
-      let cache = try TestCache(.memory)
+      let cache = try counter(increments: queued)
       defer { cache.close() }
       let store = cache.store
-      try store.receive(found("rooms/a", 1, ["n": .integer(0)]), at: 1)
-      for _ in 0..<queued {
-        try store.write(
-          .patch(
-            key("rooms/a"), [:], mask: .empty,
-            transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
-      }
       try store.receive(found("rooms/a", 14, ["n": .integer(5)]), at: 14)
       var steps: [Int] = []
       for result in 1...5 {

@@ -3,7 +3,6 @@ import HearthWire
 import Synchronization
 import Testing
 
-@testable import HearthRPC
 @testable import HearthServer
 
 @Suite("Sessions")
@@ -147,22 +146,5 @@ struct SessionTests {
     try await fixture.set("c/b")
     let news = try await listener.catchUp()
     #expect(news.contains("c/b in 4") && !news.contains { $0.hasPrefix("secret") }, "\(news)")
-  }
-
-  @Test("commits of a caller take turns as one sender, and those of callers without a token by where they come from")
-  func senders() throws {
-    let fixture = try StorageFixture()
-    let (home, office) = (CallOrigin(), CallOrigin())
-    func sender(_ caller: Caller, from origin: CallOrigin?) -> String {
-      Session(fixture.database, of: caller, from: origin, accessGuard: SomeAccess(), seal: CallerSeal()).sender
-    }
-    let alice = Caller.user(Caller.User(issuer: "i", id: "alice", claims: [:]))
-    #expect(sender(alice, from: home) == sender(alice, from: office))
-    #expect(sender(.nobody, from: home) == sender(.nobody, from: home))
-    let all = [
-      sender(.nobody, from: home), sender(.nobody, from: office), sender(.nobody, from: nil), sender(alice, from: home),
-      sender(.owner, from: home),
-    ]
-    #expect(Set(all).count == all.count)
   }
 }

@@ -19,6 +19,7 @@ final class ObservedStorage: ExclusiveStorage {
   private let afterIDs: @Sendable ([String]) -> Void
   private let beforeCatchUp: @Sendable () async throws(StatusError) -> Void
   private let otherEpochs: @Sendable () -> Epochs?
+  private let beforeCommit: @Sendable (CommitRequest) -> Void
 
   /// - Parameters:
   ///   - before: Called before each read.
@@ -26,13 +27,16 @@ final class ObservedStorage: ExclusiveStorage {
   ///   - afterIDs: Called with the ids that a read has given.
   ///   - beforeCatchUp: Called before the feed counts as caught up.
   ///   - otherEpochs: Epochs in place of those of the storage.
+  ///   - beforeCommit: Called with each request.
   init(
     _ storage: EmbeddedStorage, sizes: Sizes = Sizes(), before: @escaping @Sendable () async -> Void = {},
     after: @escaping @Sendable ([Document]) -> Void = { _ in },
     afterIDs: @escaping @Sendable ([String]) -> Void = { _ in },
     beforeCatchUp: @escaping @Sendable () async throws(StatusError) -> Void = {},
-    otherEpochs: @escaping @Sendable () -> Epochs? = { nil }
+    otherEpochs: @escaping @Sendable () -> Epochs? = { nil },
+    beforeCommit: @escaping @Sendable (CommitRequest) -> Void = { _ in }
   ) {
+    self.beforeCommit = beforeCommit
     self.storage = storage
     self.sizes = sizes
     self.before = before
@@ -99,7 +103,8 @@ final class ObservedStorage: ExclusiveStorage {
   func commit(
     _ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?
   ) async throws(StatusError) -> CommitOutcome {
-    try await storage.commit(request, ending: conditions)
+    beforeCommit(request)
+    return try await storage.commit(request, ending: conditions)
   }
 
   func plan(of query: Query) async throws(StatusError) -> QueryAnswer { try await storage.plan(of: query) }

@@ -7,39 +7,12 @@
 
   @Suite("Finding caches, and what can be done with them", .timeLimit(.minutes(5)))
   struct CacheSearchTests {
-    /// A base folder with the cache of the example, which has two pending writes.
-    private final class Base {
-      let folder = TemporaryFolder()
-
-      var path: String { folder.url.path }
-      var cache: String { path + "/hearth/__FIRAPP_DEFAULT/demo-notes/(default)" }
-
-      init() async throws {
-        let run = try await Programs.runInBackground(
-          Programs.product("NotesExample"), [], environment: ["XDG_DATA_HOME": folder.url.path])
-        #expect(run.status == 0, "\(run.text)")
-      }
-
-      func copy(to name: String) throws {
-        let copy = path + "/hearth/\(name)/(default)"
-        try FileManager.default.createDirectory(
-          atPath: path + "/hearth/\(name)", withIntermediateDirectories: true)
-        try FileManager.default.copyItem(atPath: cache, toPath: copy)
-      }
-
-      func hearth(_ arguments: String...) async throws -> Programs.Output {
-        try await Programs.runInBackground(
-          Programs.product("hearth"), arguments, environment: ["XDG_DATA_HOME": path])
-      }
-    }
-
     @Test("list finds the caches below the default folder and below others, in a table and as JSON")
     func list() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       try base.copy(to: "second/project")
       for arguments in [[], [base.path], [base.cache]] {
-        let listed = try await Programs.runInBackground(
-          Programs.product("hearth"), ["cache", "list"] + arguments, environment: ["XDG_DATA_HOME": base.path])
+        let listed = try await base.hearth(["cache", "list"] + arguments)
         let lines = try listed.text.split(separator: "\n").map {
           try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
@@ -58,7 +31,7 @@
 
     @Test("a parent folder names the caches below it")
     func parents() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       let one = try await base.hearth("cache", "info", base.path)
       #expect(one.status == 1 && one.text.contains("There is one cache below it: '\(base.cache)'."), "\(one.text)")
       try base.copy(to: "second/project")
@@ -73,7 +46,7 @@
 
     @Test("an export of a cache is an import of a server, with the same values, and get prints the same line")
     func transfer() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       let server = try await TestServer.start()
       let file = base.path + "/documents.jsonl"
       let connection = ["--host", server.address, "--project", "demo-notes"]
@@ -104,7 +77,7 @@
 
     @Test("an empty answer says what the cache has")
     func empty() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       let mistyped = try await base.hearth("cache", "query", base.cache, "note")
       #expect(mistyped.status == 0 && mistyped.text.contains("no collection note, but notes. Did you mean notes?"))
       let none = try await base.hearth("cache", "query", base.cache, "notes", "--where", "n == x")
@@ -116,7 +89,7 @@
     @Test("a folder of another user lacks permission, and is not missing")
     func permission() async throws {
       guard geteuid() != 0 || Programs.find("setpriv") != nil else { return }
-      let base = try await Base()
+      let base = try await ExampleCache()
       let closed = base.path + "/hearth/__FIRAPP_DEFAULT"
       try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: closed)
       defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: closed) }
@@ -147,6 +120,14 @@
       #expect(
         !output.text.contains("..") && output.text.components(separatedBy: "move the file away").count == 2,
         "\(output.text)")
+    }
+  }
+
+  extension ExampleCache {
+    fileprivate func copy(to name: String) throws {
+      let copy = path + "/hearth/\(name)/(default)"
+      try FileManager.default.createDirectory(atPath: path + "/hearth/\(name)", withIntermediateDirectories: true)
+      try FileManager.default.copyItem(atPath: cache, toPath: copy)
     }
   }
 #endif

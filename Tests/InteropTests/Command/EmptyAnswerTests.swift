@@ -55,18 +55,13 @@ struct EmptyAnswerTests {
   #if os(Linux)
     @Test("hearth cache says the same of what is cached")
     func cache() async throws {
-      let folder = TemporaryFolder()
-      let run = try await Programs.runInBackground(
-        Programs.product("NotesExample"), [], environment: ["XDG_DATA_HOME": folder.url.path])
-      #expect(run.status == 0, "\(run.text)")
-      let cache = folder.url.path + "/hearth/__FIRAPP_DEFAULT/demo-notes/(default)"
+      let base = try await ExampleCache()
       for (condition, advice) in [
         ("count == \"1\"", "Their count is a number, such as 1, and the condition has a text. Write 'count == 1'."),
         ("txt == x", "None of them has a field txt. Did you mean text? Write 'text == x'."),
         ("at > 2026-01-01", #"Write 'at > {"$timestamp": "2026-01-01T00:00:00Z"}'."#),
       ] {
-        let found = try await Programs.runInBackground(
-          Programs.product("hearth"), ["cache", "query", cache, "notes", "--where", condition])
+        let found = try await base.hearth("cache", "query", base.cache, "notes", "--where", condition)
         #expect(
           found.status == 0 && found.text.contains("notes is known to the cache. ") && found.text.contains(advice),
           "\(found.text)")

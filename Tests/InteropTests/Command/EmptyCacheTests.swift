@@ -6,33 +6,9 @@
 
   @Suite("What hearth cache says when it finds nothing, and what it asks before it deletes", .timeLimit(.minutes(5)))
   struct EmptyCacheTests {
-    /// The cache of the example, which holds two pending writes of the signed-out user and nothing of a backend.
-    private final class Base {
-      let folder = TemporaryFolder()
-
-      var path: String { folder.url.path }
-      var cache: String { path + "/hearth/__FIRAPP_DEFAULT/demo-notes/(default)" }
-
-      init() async throws {
-        let run = try await Programs.runInBackground(
-          Programs.product("NotesExample"), [], environment: ["XDG_DATA_HOME": folder.url.path])
-        #expect(run.status == 0, "\(run.text)")
-      }
-
-      func hearth(_ arguments: [String]) async throws -> Programs.Output {
-        try await Programs.runInBackground(
-          Programs.product("hearth"), ["cache"] + arguments, environment: ["XDG_DATA_HOME": path])
-      }
-
-      func terminal(_ arguments: String..., typing: String = "") async throws -> Programs.Output {
-        try await Programs.runOnTerminal(
-          Programs.product("hearth"), ["cache"] + arguments, columns: 500, typing: typing)
-      }
-    }
-
     @Test("each subcommand says why its answer is empty, on standard error")
     func reasons() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       let pending = "2 writes in 2 batches"
       for (words, sentence) in [
         (["indexes"], "The cache has no local indexes: queries read all documents of a collection."),
@@ -45,12 +21,13 @@
         ),
       ] {
         for format in words[0] == "export" ? ["lines"] : ["json", "table"] {
-          let output = try await base.hearth([words[0], base.cache] + words.dropFirst() + ["--format", format])
+          let output = try await base.hearth(
+            ["cache", words[0], base.cache] + words.dropFirst() + ["--format", format])
           let isSaid = output.text.contains("hearth cache: ") && output.text.contains(sentence)
           #expect(output.status == 0 && isSaid, "\(words): \(output.text)")
         }
       }
-      let full = try await base.hearth(["outbox", base.cache])
+      let full = try await base.hearth("cache", "outbox", base.cache)
       #expect(full.status == 0 && !full.text.contains("hearth cache:"), "\(full.text)")
     }
 
@@ -78,7 +55,7 @@
 
     @Test("clear asks on a terminal with what it would delete, and not where the deletion is refused or --yes is given")
     func clear() async throws {
-      let base = try await Base()
+      let base = try await ExampleCache()
       let refused = try await base.terminal("clear", base.cache)
       #expect(refused.status == 1 && !refused.text.contains("[y/N]"), "\(refused.text)")
       let question = "Delete the cache of project demo-notes, database (default), in \"\(base.cache)\" with at most "
@@ -100,6 +77,13 @@
       // A folder without a cache is named, and nobody is asked.
       let missing = try await base.terminal("clear", base.cache)
       #expect(missing.status == 1 && missing.text.contains("holds no cache"), "\(missing.text)")
+    }
+  }
+
+  extension ExampleCache {
+    fileprivate func terminal(_ arguments: String..., typing: String = "") async throws -> Programs.Output {
+      try await Programs.runOnTerminal(
+        Programs.product("hearth"), ["cache"] + arguments, columns: 500, typing: typing)
     }
   }
 #endif
