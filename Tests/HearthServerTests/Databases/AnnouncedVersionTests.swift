@@ -51,11 +51,11 @@ struct AnnouncedVersionTests {
         release.wait()
         return nil
       }
-      let begun = Mutex(0)
+      let begun = WakeCounter()
       func listen() -> Task<SnapshotVersion?, any Error> {
         Task {
           var listener = Listener(fixture)
-          begun.withLock { $0 += 1 }
+          begun.count()
           _ = try await listener.add(DatabaseSite.query)
           return listener.readTimes.last
         }
@@ -63,7 +63,7 @@ struct AnnouncedVersionTests {
       let first = listen()
       try await waitUntil { hasEntered.withLock { $0 } }
       let others = (0..<4).map { _ in listen() }
-      try await waitUntil { begun.withLock { $0 } == 5 }
+      try await waitUntil { begun.value == 5 }
       release.signal()
       for listener in [first] + others { #expect(try await listener.value == now) }
     }
