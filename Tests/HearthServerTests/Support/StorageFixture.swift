@@ -182,7 +182,7 @@ extension ListenMessage {
   }
 }
 
-private final class WakeCounter: Sendable {
+final class WakeCounter: Sendable {
   private let number = Mutex(0)
   var value: Int { number.withLock { $0 } }
   func count() { number.withLock { $0 += 1 } }
