@@ -39,8 +39,12 @@ final class ActiveUser {
     return memory.row
   }
 
+  /// The user's row, which is made where there is none. Looked up each time: a row that is only in memory is no owner of a write.
   func rowForWriting() throws -> MutationQueue.UserRow {
-    if let row = memory.row { return row }
+    if let row = memory.row {
+      try queue.checkIsUser(row, userKey: key)
+      return row
+    }
     let row = try queue.makeRow(userKey: key)
     memory.row = row
     return row

@@ -83,6 +83,7 @@ struct CacheRepair {
   /// Inside a transaction.
   static func run(on transactions: CacheTransactions) throws -> Report {
     var repair = CacheRepair(transactions.tables)
+    try repair.tables.queue.checkIndexOfUsers()
     try repair.tables.queue.checkIndexOfBatches()
     try repair.repairDocuments()
     try repair.repairTargets()

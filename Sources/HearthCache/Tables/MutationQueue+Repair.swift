@@ -68,12 +68,7 @@ extension MutationQueue {
   private func checkIndexes() throws {
     let problem = try database.firstRow(
       """
-      SELECT 'cache_users' FROM cache_users AS u NOT INDEXED
-      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
-        WHERE i.user_key = u.user_key AND i.user_id = u.user_id)
-      UNION ALL
-      SELECT 'cache_users' FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
-      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS u NOT INDEXED WHERE u.user_id = i.user_id)
+      \(Self.disagreementOnUsers)
       UNION ALL
       \(Self.disagreementOnBatches)
       UNION ALL
@@ -94,6 +89,34 @@ extension MutationQueue {
       """
     ) { try $0.string(at: 0) }
     if let problem { throw Self.indexDoesNotFit(problem) }
+  }
+
+  /// Gives a row if the table of users and its index do not agree on each of them.
+  private static let disagreementOnUsers = """
+    SELECT 'cache_users' FROM cache_users AS u NOT INDEXED
+    WHERE NOT EXISTS (SELECT 1 FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+      WHERE i.user_key = u.user_key AND i.user_id = u.user_id)
+    UNION ALL
+    SELECT 'cache_users' FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+    WHERE NOT EXISTS (SELECT 1 FROM cache_users AS u NOT INDEXED WHERE u.user_id = i.user_id)
+    """
+
+  /// Compares all users with their index. A repair takes those that the table lacks for users who are gone, and their batches for nobody's, while
+  /// the index, from which another file can be filled, still has them.
+  func checkIndexOfUsers() throws {
+    let problem = try database.firstRow("\(Self.disagreementOnUsers) LIMIT 1") { try $0.string(at: 0) }
+    if let problem { throw Self.indexDoesNotFit(problem) }
+  }
+
+  /// Makes sure that the file still says whose a write is before the write is stored under the number of its user, which is known from memory:
+  /// nobody could send a write without an owner, and no salvage could give it one.
+  func checkIsUser(_ user: UserRow, userKey: String) throws {
+    let isUser = try database.firstRow(
+      "SELECT 1 FROM cache_users NOT INDEXED WHERE user_id = ? AND user_key = ?", .integer(user), .text(userKey)
+    ) { _ in true }
+    if isUser == nil {
+      throw CacheError.corruptRecord(table: "cache_users", row: "\(user)", reason: "the user who writes is not there")
+    }
   }
 
   /// Compares all batches with their index. Rows that a repair rebuilds from rows of other users would belong to those users, too.

@@ -150,9 +150,14 @@ extension EmbeddedStorage {
   ) async throws(StatusError) -> Result {
     let (known, readers) = (try currentVersion(), published.withLock { $0.file?.readers })
     guard let readers else { return try await readingBesideCommits(name, body) }
+    let sender = CallSender.current
     do {
-      if isShort, let result = try readers.readInPlace({ try $0.read(name, known: known, body) }) { return result }
-      return try await readers.read { reader in try reader.read(name, known: known, body) }
+      if isShort,
+        let result = try readers.readInPlace({ try $0.read(name, known: known, for: sender, body) })
+      {
+        return result
+      }
+      return try await readers.read { reader in try reader.read(name, known: known, for: sender, body) }
     } catch {
       if error is CancellationError { throw StatusError(describing: error) }
       if error is StoreError { _ = try currentVersion() }
@@ -166,7 +171,7 @@ extension EmbeddedStorage {
   ) throws(StatusError) -> Result {
     try requireOpen()
     do {
-      return try reader.read(name, known: published.withLock { $0.version }, body)
+      return try reader.read(name, known: published.withLock { $0.version }, for: CallSender.current, body)
     } catch {
       throw status(of: error)
     }

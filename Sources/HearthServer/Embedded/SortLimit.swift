@@ -15,7 +15,8 @@ extension StatusError {
   init(tooMuchToSort query: Query, _ error: SortBudgetExceeded, missing: [IndexDefinition]) {
     var message =
       "The result has to be sorted, and its sort keys take more than \(error.heldBytes) bytes. All results together have "
-      + "\(error.maximumBytes) bytes for them (--max-sort-bytes), and one of them at most half of what the others leave free."
+      + "\(error.maximumBytes) bytes for them (--max-sort-bytes), and one of them, or all of one caller, at most half of "
+      + "what the others leave free."
     if missing.isEmpty {
       message += " Ask for fewer documents, or for documents in the order of __name__."
     } else {

@@ -86,7 +86,8 @@ extension StorageReader.Snapshot {
     var rest = query
     if let start = position.start { rest.startAt = start }
     rest.limit = position.remaining
-    let result = try queries(for: rest, at: past).sorted(rest, bytes: sizes.bytes, budget: reader.sortBudget)
+    let account = reader.sortBudget.account(of: sender)
+    let result = try queries(for: rest, at: past).sorted(rest, bytes: sizes.bytes, account: account)
     guard let keys = result.keys else {
       let answer = QueryAnswer(
         documents: result.documents, readVersion: past ?? version, execution: result.execution)

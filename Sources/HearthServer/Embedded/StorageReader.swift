@@ -20,6 +20,8 @@ final class StorageReader {
     let version: SnapshotVersion
     /// The change log holds everything that came after this.
     let logStart: SnapshotVersion
+    /// See ``CallSender``.
+    let sender: String
   }
 
   /// - Parameter database: Its tables are there.
@@ -36,7 +38,7 @@ final class StorageReader {
   /// - Parameter known: A version up to which everything is durable, from before this call. The state's own version may be older if nothing
   ///   was committed in between; then this one is its version too.
   func read<Result>(
-    _ name: String, known: SnapshotVersion, _ body: (Snapshot) throws -> Result
+    _ name: String, known: SnapshotVersion, for sender: String = "", _ body: (Snapshot) throws -> Result
   ) throws -> Result {
     try database.readTransaction(name) {
       let state = try database.prepare(
@@ -45,7 +47,7 @@ final class StorageReader {
       let version = SnapshotVersion(microseconds: try state.int64(at: 0))
       let logStart = SnapshotVersion(microseconds: try state.int64(at: 1))
       store.indexes.use(try state.int64(at: 2))
-      return try body(Snapshot(reader: self, version: max(version, known), logStart: logStart))
+      return try body(Snapshot(reader: self, version: max(version, known), logStart: logStart, sender: sender))
     }
   }
 }

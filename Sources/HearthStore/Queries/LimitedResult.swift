@@ -90,10 +90,10 @@ struct LimitedResult {
     case .cut:
       // Twice the bound, so that sorting does not start again with each document.
       if gatheredBytes > 2 * bounds.documentBytes { cut(to: limit ?? gathered.count) }
-    case .sortKeys(let budget):
+    case .sortKeys(let account):
       cut(to: limit ?? gathered.count)
       guard gatheredBytes > bounds.documentBytes / 2, gathered.count > 1 else { return }
-      keys = SortKeyList(of: query, budget: budget)
+      keys = SortKeyList(of: query, account: account)
       for document in gathered { try addKey(of: document) }
       (gathered, gatheredBytes, edge) = ([], 0, nil)
     }

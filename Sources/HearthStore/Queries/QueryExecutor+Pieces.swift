@@ -55,9 +55,9 @@ extension QueryExecutor {
 
   /// The result of a query by the plan that costs least. If its documents have more than `bytes`, it is sorted by their keys alone.
   ///
-  /// - Throws: ``SortBudgetExceeded`` if the budget does not give the memory for these; else as ``run(_:previous:clock:)``.
-  package func sorted(_ query: Query, bytes: Int, budget: SortBudget) throws -> SortedResult {
-    let bounds = ResultBounds(documentBytes: bytes, excess: .sortKeys(budget))
+  /// - Throws: ``SortBudgetExceeded`` if the account does not give the memory for these; else as ``run(_:previous:clock:)``.
+  package func sorted(_ query: Query, bytes: Int, account: SortAccount) throws -> SortedResult {
+    let bounds = ResultBounds(documentBytes: bytes, excess: .sortKeys(account))
     let (contents, execution) = try within(bounds).contents(of: query)
     return SortedResult(documents: contents.documents, keys: contents.keys, execution: execution)
   }

@@ -4,7 +4,7 @@ struct ResultBounds {
     /// The result ends with the document that exceeds the bound, in the order of the query.
     case cut
     /// The sort keys of all documents are kept in place of the documents.
-    case sortKeys(SortBudget)
+    case sortKeys(SortAccount)
   }
 
   /// The bytes of the fields of documents. Twice as many may be kept for a moment, and a single document of any size.

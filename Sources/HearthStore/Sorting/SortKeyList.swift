@@ -3,7 +3,7 @@ internal import HearthModel
 /// Collects the sort keys of a result's documents, but no more than its limit needs.
 ///
 /// A sort key holds the values of the query's orders, and the document's key, in the encoding of ``OrderedValueWriter``. So comparing keys
-/// byte by byte gives the order of the result. All memory comes from a ``SortBudget``.
+/// byte by byte gives the order of the result. All memory comes from a ``SortAccount``.
 struct SortKeyList {
   private struct Entry {
     /// The first bytes of the sort key, which decide most comparisons.
@@ -33,14 +33,14 @@ struct SortKeyList {
   /// The outermost of as many keys as the limit allows; nil while there are fewer.
   private var edge: Entry?
 
-  init(of query: Query, budget: SortBudget) {
+  init(of query: Query, account: SortAccount) {
     scope = CollectionScope(of: query)
     // Behind the key, nothing decides.
     let end = query.orders.firstIndex(where: \.path.isDocumentKey) ?? query.orders.count - 1
     orders = Array(query.orders[...end])
     limit = query.limit.map { max($0, 0) }
     keepsLast = query.isLimitToLast
-    share = SortShare(of: budget)
+    share = SortShare(of: account)
   }
 
   mutating func add(_ key: DocumentKey, _ fields: EncodedFieldsView) throws {

@@ -89,15 +89,9 @@ struct DamagedUserTests {
     let cache = try TestCache(.file)
     defer { cache.close() }
     try cache.store.write(.set(key("rooms/a"), [:]))
-    try cache.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    let bytes = try cache.bytes()
-    let empty = bytes[try cache.rootPage(of: "cache_targets_by_canonical_id")]
-    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: cache.folder.file(CacheFile.fileName)))
-    try file.seek(toOffset: UInt64(cache.rootPage(of: "cache_mutation_batches_by_user").lowerBound))
-    try file.write(contentsOf: empty)
-    try file.close()
-    // A page in memory would hide the damage.
-    try cache.database.execute("PRAGMA shrink_memory")
+    let index = try cache.rootPage(of: "cache_mutation_batches_by_user")
+    let empty = try cache.rootPage(of: "cache_targets_by_canonical_id")
+    try cache.damageWhileOpen { $0.replaceSubrange(index, with: Data($0[empty])) }
     #expect(throws: StoreError.self) { try cache.store.nextMutationBatch(after: unknownBatchID) }
     guard case .fileIsDamaged? = cache.store.reopening else {
       Issue.record("\(String(describing: cache.store.reopening))")
@@ -201,5 +195,49 @@ struct DamagedUserTests {
     defer { opened.cache.close() }
     #expect(opened.cache.recovery?.savedBatchCount == 1)
     #expect(try opened.store.pendingBatches().map(\.batchID) == [1])
+  }
+
+  @Test("a table of users that has lost rows which its index has is not repaired, but saved, and their writes with it")
+  func lostUsersOfRunningClient() throws {
+    let cache = try TestCache(.file)
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    try cache.swapPages("cache_users", "cache_unreadable_batches", whileOpen: true)
+    // A user without a row, whose queue is empty.
+    _ = try cache.store.changeUser("bob")
+    #expect(throws: (any Error).self) { try cache.store.nextMutationBatch(after: unknownBatchID) }
+    guard case .fileIsDamaged? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+    cache.close()
+    let opened = try cache.openAsClient(user: "alice")
+    defer { opened.cache.close() }
+    #expect(opened.cache.recovery?.savedBatchCount == 1)
+    #expect(try opened.store.pendingBatches().map(\.batchID) == [1])
+  }
+
+  private static let damages: [(String, @Sendable (Data) -> Data)] = [
+    ("zeroed", { Data(count: $0.count) }), ("overwritten", { Data(repeating: 0xA5, count: $0.count) }),
+    ("emptied", { Data($0.prefix(1) + [0, 0, 0, 0, 0x20]) + Data(count: $0.count - 6) }),
+  ]
+
+  @Test(
+    "no write is stored in a file that no longer says whose it is: it waits for another one", arguments: [0, 1, 2])
+  func writeAfterDamage(kind: Int) throws {
+    let cache = try TestCache(.file)
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    let pages = try ["cache_users", "sqlite_autoindex_cache_users_1"].map(cache.rootPage)
+    try cache.damageWhileOpen { bytes in
+      for page in pages { bytes.replaceSubrange(page, with: Self.damages[kind].1(Data(bytes[page]))) }
+    }
+    #expect(throws: (any Error).self, "\(Self.damages[kind].0)") { try cache.store.write(.set(key("rooms/b"), [:])) }
+    #expect(cache.store.reopening != nil)
+    cache.close()
+    let opened = try cache.openAsClient(user: "alice")
+    defer { opened.cache.close() }
+    #expect(try opened.store.pendingBatches().isEmpty, "it is not known whose the first one is")
+    #expect(try opened.store.write(.set(key("rooms/b"), [:])).batchID > 1)
   }
 }

@@ -27,14 +27,27 @@ extension TestCache {
     try bytes.write(to: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
   }
 
-  /// Closes the cache and swaps the first pages of two tables or indexes.
-  func swapPages(_ name: String, _ other: String) throws {
+  /// Changes the file of the cache while it is open.
+  func damageWhileOpen(_ body: (inout Data) throws -> Void) throws {
+    try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    var bytes = try bytes()
+    try body(&bytes)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
+    try file.write(contentsOf: bytes)
+    try file.close()
+    // Pages in memory would hide the damage.
+    try database.execute("PRAGMA shrink_memory")
+  }
+
+  /// Closes the cache, or not, and swaps the first pages of two tables or indexes.
+  func swapPages(_ name: String, _ other: String, whileOpen: Bool = false) throws {
     let (first, second) = try (rootPage(of: name), rootPage(of: other))
-    try damage { bytes in
+    func swap(_ bytes: inout Data) {
       let contents = (Data(bytes[first]), Data(bytes[second]))
       bytes.replaceSubrange(first, with: contents.1)
       bytes.replaceSubrange(second, with: contents.0)
     }
+    try whileOpen ? damageWhileOpen(swap) : damage(swap)
   }
 
   /// Opens the closed cache as a client does.

@@ -52,6 +52,25 @@ struct SortedPiecesTests {
     #expect(budget.usedBytes == 0)
   }
 
+  @Test("a caller who leaves many of them unread has less memory for the next ones, and others have theirs")
+  func callers() async throws {
+    let fixture = try await Self.fixture(budget: 800_000)
+    func firstPage(for caller: String) async throws -> QueryPage {
+      try await CallSender.$current.withValue(caller) {
+        try await fixture.storage.page(of: Self.query(), after: nil, at: nil)
+      }
+    }
+    var unread: [QueryPage] = []
+    while unread.count < 1_000, let page = try? await firstPage(for: "a") { unread.append(page) }
+    #expect((2..<1_000).contains(unread.count))
+    let refused = await #expect(throws: StatusError.self) { try await firstPage(for: "a") }
+    #expect(refused?.code == .resourceExhausted)
+    #expect(try await firstPage(for: "b").next != nil)
+    unread = []
+    #expect(fixture.sortBudget.usedBytes == 0)
+    #expect(try await firstPage(for: "a").next != nil)
+  }
+
   @Test("it is one state, however much is written between its pieces, and also in the past")
   func oneState() async throws {
     let fixture = try await Self.fixture()
