@@ -194,10 +194,7 @@ extension WireTranslator {
     for (key, value) in message.fields {
       fields[key] = try at("map_value.fields[\"\(key)\"]") { try decode(value) }
     }
-    guard case .string("server_timestamp")? = fields["__type__"],
-      case .timestamp(let localWriteTime)? = fields["__local_write_time__"]
-    else { return .map(MapValue(fields)) }
-    return .pendingServerTimestamp(localWriteTime: localWriteTime, previousValue: fields["__previous_value__"])
+    return MapValue(fields).encodedValue
   }
 }
 

@@ -132,7 +132,9 @@ struct UserDataReader {
       let transformsBefore = transforms.count
       let fields = try parseMap(map, position)
       // A transform makes the maps that it stands in, so no empty one is sent for it (Google's conformance tests).
-      return fields.isEmpty && transforms.count > transformsBefore ? nil : .map(fields)
+      if fields.isEmpty, transforms.count > transformsBefore { return nil }
+      // What the cache stores and reads again has to be the same query, or each listen would make a target.
+      return position.source.isWrite ? .map(fields) : fields.encodedValue
     }
     if let path = position.path { mask.insert(path) }
     guard let value = unwrapped else { return .null }

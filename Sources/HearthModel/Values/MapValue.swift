@@ -136,6 +136,14 @@ extension MapValue {
   static let localWriteTimeKey = "__local_write_time__"
   static let previousValueKey = "__previous_value__"
 
+  /// The value that the map is in encoded form: itself, or a server timestamp that is still to come.
+  package var encodedValue: Value {
+    guard case .string(let type)? = self[Self.typeKey], ByteOrder.areEqual(type, Self.serverTimestampType),
+      case .timestamp(let time)? = self[Self.localWriteTimeKey]
+    else { return .map(self) }
+    return .pendingServerTimestamp(localWriteTime: time, previousValue: self[Self.previousValueKey])
+  }
+
   /// True if the map says that it is a vector, whatever else it holds.
   package var isOfVectorType: Bool {
     guard case .string(let type)? = self[Self.typeKey] else { return false }

@@ -1,5 +1,6 @@
 import Foundation
 import HearthModel
+import HearthWire
 import Testing
 
 @testable import Hearth
@@ -139,6 +140,21 @@ struct QueryBuilderTests {
     #expect(throws: ProgrammingError.self) { try UserDataReader.parseArgument([[1]]) }
     #expect(throws: ProgrammingError.self) { try UserDataReader.parseArgument(FieldValue.serverTimestamp()) }
     #expect(try UserDataReader.parseArgument(["__type__": 1]) == ["__type__": 1])
+  }
+
+  @Test("an operand is what the cache has of it when it reads the query again, also one that looks like a server timestamp")
+  func storedOperands() throws {
+    let time = Date(timeIntervalSince1970: 5)
+    let translator = WireTranslator(database: firestore.databaseID)
+    let operands: [[String: Any]] = [
+      ["__type__": "server_timestamp", "__local_write_time__": time],
+      ["__type__": "server_timestamp", "__local_write_time__": time, "__previous_value__": 1, "other": "x"],
+      ["__type__": "server_timestamp"], ["__type__": "__vector__", "value": [1.5]],
+    ]
+    for operand in operands {
+      let value = try UserDataReader.parseArgument(["in": operand])
+      #expect(try translator.decode(translator.encode(value), at: "value") == value)
+    }
   }
 
   @Test("ids in filters are plain ids, references, or for collection groups paths")
