@@ -142,7 +142,7 @@ struct QueryBuilderTests {
     #expect(try UserDataReader.parseArgument(["__type__": 1]) == ["__type__": 1])
   }
 
-  @Test("an operand is what the cache has of it when it reads the query again, also one that looks like a server timestamp")
+  @Test("an operand is what the cache reads again, also one that looks like a server timestamp")
   func storedOperands() throws {
     let time = Date(timeIntervalSince1970: 5)
     let translator = WireTranslator(database: firestore.databaseID)
