@@ -246,6 +246,9 @@ extension WireTranslator {
   }
 
   /// The result of one write. A write without an update time of its own (a delete) has the commit's.
+  ///
+  /// The results of its transforms end before one that this release cannot read: the write is committed, and would be sent again without end if
+  /// its answer were not understood. The cache computes what is missing itself.
   package func decode(
     _ message: Google_Firestore_V1_WriteResult, commitVersion: SnapshotVersion, at field: String
   ) throws(WireError) -> MutationResult {
@@ -254,8 +257,17 @@ extension WireTranslator {
         message.hasUpdateTime ? try decodeVersion(message.updateTime, at: "update_time") : .none
       return MutationResult(
         version: updateTime == .none ? commitVersion : updateTime,
-        transformResults: try decode(message.transformResults, at: "transform_results"))
+        transformResults: readable(message.transformResults))
     }
+  }
+
+  private func readable(_ messages: [Google_Firestore_V1_Value]) -> [Value] {
+    var values: [Value] = []
+    for message in messages {
+      guard let value = try? decode(message) else { break }
+      values.append(value)
+    }
+    return values
   }
 
   func decode(

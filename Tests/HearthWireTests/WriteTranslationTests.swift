@@ -209,16 +209,25 @@ struct WriteStreamTranslationTests {
     }
   }
 
-  @Test("answers with times out of range or values without a kind are refused")
+  @Test("answers with times out of range are refused")
   func badResponses() throws {
     var message = Google_Firestore_V1_WriteResponse()
     message.commitTime.seconds = .max
     #expect(try wireError { _ = try translator.decode(message) }.field == "WriteResponse.commit_time.seconds")
     message.commitTime.seconds = 1
-    message.writeResults = [.init(), .with { $0.transformResults = [.init()] }]
+    message.writeResults = [.init(), .with { $0.updateTime.seconds = .max }]
     #expect(
-      try wireError { _ = try translator.decode(message) }.field
-        == "WriteResponse.write_results[1].transform_results[0]")
+      try wireError { _ = try translator.decode(message) }.field == "WriteResponse.write_results[1].update_time.seconds"
+    )
+  }
+
+  @Test("of the results of transforms those before the first one that cannot be read count: the write is committed")
+  func unreadableResults() throws {
+    var message = Google_Firestore_V1_WriteResponse()
+    message.commitTime.seconds = 1
+    let results = [translator.encode(Value.integer(1)), .init(), translator.encode(Value.integer(2))]
+    message.writeResults = [.with { $0.transformResults = results }, .init()]
+    #expect(try translator.decode(message).results.map(\.transformResults) == [[.integer(1)], []])
   }
 
   @Test("a commit's answer gives its time and one result for each write")

@@ -7,9 +7,6 @@ internal import HearthModel
 /// it. The attempt fails as if a quota were used up, and would be retried without end, with all later writes behind it. So such a batch is
 /// refused before it enters the queue, and so is one whose values are nested deeper than messages can be read.
 enum OutgoingWriteLimits {
-  /// Messages may have 17 MiB; the difference is for the rest of the message.
-  static let maximumBytes = 17 * 1024 * 1024 - 64 * 1024
-
   /// The error for a batch that is too large or nested too deep, nil for one that can be sent.
   static func refusal(of mutations: [Mutation], databaseID: DatabaseID) -> NSError? {
     if let mutation = mutations.first(where: isNestedTooDeep) {
@@ -51,50 +48,19 @@ enum OutgoingWriteLimits {
   }
 
   private static func sizeRefusal(of mutations: [Mutation], databaseID: DatabaseID) -> NSError? {
-    let prefix = databaseID.documentsName.utf8.count
     var total = 0
     var largest: (key: DocumentKey, bytes: Int)?
     for mutation in mutations {
-      let bytes = prefix + encodedSizeBytes(mutation)
+      let bytes = mutation.encodedByteLimit(in: databaseID)
       total += bytes
       if bytes > largest?.bytes ?? 0 { largest = (mutation.key, bytes) }
     }
-    guard total > maximumBytes, let largest else { return nil }
+    guard total > MutationBatch.maximumBytes, let largest else { return nil }
     return .firestore(
       .invalidArgument,
       """
-      A write of \(total) bytes cannot be sent; the limit is \(maximumBytes) bytes for all documents of a batch together. \
-      The largest document in it is \(largest.key.canonicalString) with \(largest.bytes) bytes. Nothing was changed.
+      A write of \(total) bytes cannot be sent; the limit is \(MutationBatch.maximumBytes) bytes for all documents of a batch \
+      together. The largest document in it is \(largest.key.canonicalString) with \(largest.bytes) bytes. Nothing was changed.
       """)
-  }
-
-  /// A close upper bound of the size on the wire.
-  private static func encodedSizeBytes(_ mutation: Mutation) -> Int {
-    let overhead = 32
-    var size = overhead + mutation.key.canonicalString.utf8.count
-    switch mutation.operation {
-    case .set(let fields):
-      size += fields.bytes.count
-    case .patch(let fields, let mask):
-      size += fields.bytes.count
-      for path in mask.paths { size += overhead + path.canonicalString.utf8.count }
-    case .delete, .verify:
-      break
-    }
-    for transform in mutation.transforms {
-      size += overhead + transform.path.canonicalString.utf8.count + encodedSizeBytes(transform.operation)
-    }
-    return size
-  }
-
-  private static func encodedSizeBytes(_ operation: TransformOperation) -> Int {
-    let overhead = 16
-    switch operation {
-    case .serverTimestamp: return overhead
-    case .increment(let operand), .minimum(let operand), .maximum(let operand):
-      return overhead + operand.encoded().count
-    case .arrayUnion(let elements), .arrayRemove(let elements):
-      return elements.reduce(overhead) { $0 + overhead + $1.encoded().count }
-    }
   }
 }

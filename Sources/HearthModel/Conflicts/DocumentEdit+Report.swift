@@ -60,10 +60,8 @@ private struct FieldComparison {
         maps.base?[name], maps.local?[name], maps.remote?[name], maps.result?[name]
       )
       let field = path + [name]
-      if case .map(let local)? = local, case .map(let remote)? = remote, case .map(let result)? = result {
-        var former: MapValue?
-        if case .map(let map)? = base { former = map }
-        compare(Maps(base: former, local: local, remote: remote, result: result), at: field)
+      if let local = local?.mergedMap, let remote = remote?.mergedMap, let result = result?.mergedMap {
+        compare(Maps(base: base?.mergedMap, local: local, remote: remote, result: result), at: field)
         continue
       }
       let dropsLocal = localCounts && local != base && result != local

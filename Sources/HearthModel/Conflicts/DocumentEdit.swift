@@ -173,16 +173,22 @@ private struct FieldMerge {
       let (before, mine, theirs) = (base[name], local[name], remote[name])
       guard mine != before, mine != theirs else { continue }
       let field = path + [name]
-      if case .map(let mine)? = mine, case .map(let theirs)? = theirs {
-        var inner = MapValue()
-        if case .map(let map)? = before { inner = map }
-        compare(base: inner, local: mine, remote: theirs, at: field)
+      if let mine = mine?.mergedMap, let theirs = theirs?.mergedMap {
+        compare(base: before?.mergedMap ?? MapValue(), local: mine, remote: theirs, at: field)
       } else if prefersRemote, theirs != before {
         hasDropped = true
       } else {
         changed.append(FieldPath(unchecked: field))
       }
     }
+  }
+}
+
+extension Value {
+  /// The map, if its fields can be written one by one. A vector has none: its entries have reserved names.
+  var mergedMap: MapValue? {
+    guard case .map(let map) = self, !map.isOfVectorType else { return nil }
+    return map
   }
 }
 

@@ -152,16 +152,20 @@ extension BackendLink {
     guard targets[target.targetID] == nil else { return [] }
     targets[target.targetID] = target
     if shouldStartWatchStream { return startWatchStream() }
+    // A new stream begins without outstanding answers.
+    if watchStream.isOpen, aggregator.isUncertain(target.targetID) { return stopWatching() + resumeWatching() }
     let request = watchStream.isOpen && faultyTargets.added(target.targetID) ? sendAdd(target, confirmed) : []
     // A read on a stream that was started before has a right to an answer in time as well.
     return request + (watchStream.isStarted ? changeOnlineState { $0.requestSent() } : [])
   }
 
-  mutating func unwatch(_ target: TargetID) -> [SyncAction] {
+  mutating func unwatch(_ target: TargetID, confirmed: ConfirmedKeys) -> [SyncAction] {
     guard targets.removeValue(forKey: target) != nil else { return [] }
     let wasAskedFor = faultyTargets.removed(target)
     if watchStream.isOpen {
-      return (wasAskedFor ? stopSending(target) : []) + (targets.isEmpty ? watchStream.markIdle() : [])
+      // It may be the one that others wait for, and may come again before any message does.
+      return (wasAskedFor ? stopSending(target) : []) + askOn(confirmed: confirmed)
+        + (targets.isEmpty ? watchStream.markIdle() : [])
     }
     // An attempt that failed before stays known until the next one is over, so that the next read need not wait for it.
     return targets.isEmpty && canWatch ? changeOnlineState { $0.lastTargetRemoved() } : []
@@ -241,6 +245,7 @@ extension BackendLink {
     switch message {
     case .targetChange(let change):
       if change.state == .removed, let cause = change.cause {
+        for id in change.targetIDs where targets[id] == nil { aggregator.refusedUnwatched(id) }
         return (actions, .targetsRejected(change.targetIDs, cause))
       }
       aggregator.handle(change, source: source)

@@ -73,7 +73,7 @@ package final class SyncEngine {
     sender = OutboxSender(
       configuration: configuration, numbers: numbers, cacheID: localStore.cacheID, user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
-    conflicts = Conflicts(configuration: configuration)
+    conflicts = Conflicts(configuration: configuration, databaseID: localStore.databaseID)
     localStore.conflictRules = configuration.conflictRules
     membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
     queryRuns = QueryRuns(localStore: localStore, configuration: configuration)
@@ -320,7 +320,7 @@ package final class SyncEngine {
       case .watch(let target): if isPrimary { follow(link.watch(target, confirmed: confirmedKeys)) }
       case .unwatch(let target) where isPrimary:
         membership.published.watchEnds(of: target)
-        follow(link.unwatch(target))
+        follow(link.unwatch(target, confirmed: confirmedKeys))
       case .unwatch: break
       case .stopWatching(let target): noteUse { try localStore.stopWatching(target) }
       case .leave(let target): noteUse { try localStore.leaveTarget(target) }

@@ -69,6 +69,7 @@ struct Conflicts {
   }
 
   private let rules: ConflictRules
+  private let databaseID: DatabaseID
   private let jitter: @Sendable () -> Double
   /// The one whose resolution the outbox waits for. One at a time: batches are sent in order.
   private(set) var open: OpenConflict?
@@ -83,8 +84,9 @@ struct Conflicts {
   private var pauses: ExponentialBackoff
   private var lastID = 0
 
-  init(configuration: SyncConfiguration) {
+  init(configuration: SyncConfiguration, databaseID: DatabaseID) {
     rules = configuration.conflictRules
+    self.databaseID = databaseID
     jitter = configuration.jitter
     pauses = ExponentialBackoff(parameters: configuration.backoff, now: .zero)
   }
@@ -337,7 +339,22 @@ struct Conflicts {
   // MARK: - Ends
 
   private mutating func carryOut(_ conflict: OpenConflict) -> [Action] {
-    settle(conflict, .resolved(conflict.outcome))
+    let outcome = conflict.outcome
+    if outcome.mutations != conflict.batch.mutations, let refusal = sizeRefusal(of: outcome.mutations) {
+      return reject(conflict, refusal)
+    }
+    return settle(conflict, .resolved(outcome))
+  }
+
+  /// A resolution may write whole documents where the batch changed a field of each. The outbox would wait behind one that is too large to be
+  /// sent.
+  private func sizeRefusal(of mutations: [Mutation]) -> StatusError? {
+    let bytes = mutations.reduce(0) { $0 + $1.encodedByteLimit(in: databaseID) }
+    guard bytes > MutationBatch.maximumBytes else { return nil }
+    return StatusError(
+      code: .invalidArgument,
+      message: "The write was not sent: with the documents that the rule for conflicts writes in full it has "
+        + "\(bytes) bytes, and a batch may have \(MutationBatch.maximumBytes).")
   }
 
   private mutating func reject(_ conflict: OpenConflict, _ error: StatusError) -> [Action] {

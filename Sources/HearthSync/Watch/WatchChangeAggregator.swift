@@ -29,6 +29,8 @@ struct WatchChangeAggregator {
   /// The changes of one target since the last snapshot.
   private struct Gathered {
     var outstandingAnswers = 0
+    /// True if one of them may never come, see ``WatchChangeAggregator/refusedUnwatched(_:)``.
+    var isUncertain = false
     var documents: [DocumentKey: DocumentChange] = [:]
     var resumeToken: [UInt8] = []
     var isCurrent = false
@@ -147,6 +149,15 @@ struct WatchChangeAggregator {
   mutating func remove(_ targetID: TargetID) {
     targets[targetID] = nil
   }
+
+  /// The backend refuses a target that is not wanted any more. Some backends do not answer the request to remove it then, and the answer to a
+  /// later request for it would be taken for that one.
+  mutating func refusedUnwatched(_ targetID: TargetID) {
+    if awaitsAnswer(targetID) { targets[targetID]?.isUncertain = true }
+  }
+
+  /// True if it is not known which request for the target the next answer is for.
+  func isUncertain(_ targetID: TargetID) -> Bool { targets[targetID]?.isUncertain == true }
 
   mutating func handle(_ change: WatchTargetChange, source: some WatchTargetSource) {
     // Without ids the message is for every target whose answers have all come.

@@ -51,6 +51,29 @@ struct DocumentEditTests {
     #expect(merged == expected)
   }
 
+  @Test("a vector is one value: it is not merged with a map, or with another vector", arguments: 0..<3)
+  func vectors(number: Int) throws {
+    let vector: Value = .map(["__type__": .string("__vector__"), "value": .array([.double(1)])])
+    let other: Value = .map(["__type__": .string("__vector__"), "value": .array([.double(2)])])
+    let map: Value = .map(["values": .integer(1)])
+    let changed: Value = .map(["values": .integer(2)])
+    let (base, local, remote) = [(map, vector, changed), (map, changed, vector), (map, vector, other)][number]
+    let edit = Mutation.patch(key, ["v": local], mask: try mask(["v"]))
+    for prefersRemote in [false, true] {
+      let resolution = try resolve(
+        [edit], base: found(["v": base]), remote: found(["v": remote], 2), .mergeFields(prefersRemote: prefersRemote))
+      if prefersRemote {
+        #expect(resolution == .dropped)
+      } else if case .mutations(let mutations)? = resolution,
+        case .patch(let fields, let mask)? = mutations.first?.operation
+      {
+        #expect(try mask == self.mask(["v"]) && fields.decoded() == ["v": local])
+      } else {
+        Issue.record("\(String(describing: resolution))")
+      }
+    }
+  }
+
   @Test("where both sides have changed a field the rule says who stays", arguments: [false, true])
   func prefers(_ prefersRemote: Bool) throws {
     let merged = try result(

@@ -109,6 +109,29 @@ struct FaultyTargetTests {
     #expect(client.snapshots[late]?.last?.isFromCache == false)
   }
 
+  @Test(
+    "one that goes and comes again before it is answered is asked for again, and so are those behind it",
+    arguments: [1, 3])
+  func comesAgain(count: Int) throws {
+    let client = try TestClient(durable: true)
+    let listeners = names(count).map { client.listen($0) }
+    for _ in 0..<3 {
+      try client.breakWatchStream(.internal)
+      if client.timers[.listenStreamConnectionBackoff] != nil { try client.fire(.listenStreamConnectionBackoff) }
+    }
+    #expect(client.watched.keys.sorted() == [2])
+    client.post(.unlisten(listeners[0]))
+    let again = client.listen(names(1)[0])
+    try client.acknowledgeRemoval(2)
+    var backend = Backend(faulty: [])
+    var answered: Set<TargetID> = []
+    #expect(try backend.answer(client, &answered))
+    #expect(answered.count == count && client.timers[.listenStreamIdle] == nil)
+    for listener in listeners.dropFirst() + [again] {
+      #expect(client.snapshots[listener]?.last?.isFromCache == false)
+    }
+  }
+
   /// The search between random targets and a backend that ends the stream for one of them.
   private struct Trial {
     var random: SeededGenerator
@@ -147,6 +170,7 @@ struct FaultyTargetTests {
       let wasAsked = search.removed(target)
       #expect(!isOpen || wasAsked == asked.contains(target))
       (asked, answered) = (asked.subtracting([target]), answered.subtracting([target]))
+      askOn()
     }
 
     mutating func answer() {
@@ -154,9 +178,11 @@ struct FaultyTargetTests {
         return
       }
       answered.insert(target)
+      askOn()
     }
 
-    mutating func askOn() {
+    /// After messages and removals, as the engine does.
+    private mutating func askOn() {
       let (wanted, done) = (targets, answered)
       while isOpen, let next = search.next(isAnswered: { !wanted.contains($0) || done.contains($0) }) {
         if targets.contains(next) { ask([next]) }
@@ -188,15 +214,11 @@ struct FaultyTargetTests {
       case 3, 4: trial.answer()
       default: trial.end()
       }
-      trial.askOn()
     }
     trial.add(trial.faulty % 12 + 1)
     for _ in 0..<60 {
       trial.open()
-      for _ in 0..<12 {
-        trial.answer()
-        trial.askOn()
-      }
+      for _ in 0..<12 { trial.answer() }
       trial.end()
     }
     #expect(!trial.targets.contains(trial.faulty))

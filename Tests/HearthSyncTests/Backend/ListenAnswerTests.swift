@@ -75,6 +75,21 @@ struct ListenAnswerTests {
     #expect(client.takeTold() == ["listener \(third): server [a] +a"])
   }
 
+  @Test(
+    "a refusal that meets the end of a listen, whose removal may be answered or not, does no harm to the next one",
+    arguments: [false, true])
+  func refusalAfterTheEnd(isRemovalAnswered: Bool) throws {
+    let client = try TestClient(durable: true)
+    let first = client.listen(rooms)
+    try client.acknowledge(2)
+    client.post(.unlisten(first))
+    try client.reject(2, .permissionDenied)
+    if isRemovalAnswered { try client.acknowledgeRemoval(2) }
+    let second = client.listen(rooms).rawValue
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    #expect(client.takeTold() == ["listener \(second): server [a] +a"])
+  }
+
   @Test("an answer that comes when nobody listens any more is ignored")
   func answerAfterTheEnd() throws {
     let client = try TestClient(durable: true)

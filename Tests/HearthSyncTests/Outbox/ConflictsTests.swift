@@ -11,7 +11,9 @@ struct ConflictsTests {
 
   init() {
     let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 1))])
-    conflicts = Conflicts(configuration: SyncConfiguration(conflictRules: rules, jitter: { 0 }))
+    conflicts = Conflicts(
+      configuration: SyncConfiguration(conflictRules: rules, jitter: { 0 }),
+      databaseID: DatabaseID(projectID: "p"))
   }
 
   /// - Parameter other: The path of a document without a rule that is written in the same batch.
@@ -77,6 +79,21 @@ struct ConflictsTests {
     #expect(answered(2, .success(.keepLocal)) == ["store 1: OK"])
     #expect(conflicts.open == nil && conflicts.state == nil)
     #expect(answered(2, .success(.keepLocal)) == [])
+  }
+
+  @Test("a resolution that is too large to be sent ends the write, and says so")
+  mutating func tooLarge() {
+    ask()
+    let half = Value.string(String(repeating: "x", count: MutationBatch.maximumBytes / 2))
+    let mutations = ["rooms/a", "rooms/b"].map { Mutation.set(key($0), ["x": half]) }
+    let actions = conflicts.answered(ConflictID(rawValue: 2), .success(.write(mutations)))
+    #expect(names(actions) == ["store 1: \(StatusCode.invalidArgument)"])
+    guard case .store(let end)? = actions.last, case .rejected(let error) = end.end else {
+      Issue.record("\(actions)")
+      return
+    }
+    #expect(error.message.contains("a batch may have \(MutationBatch.maximumBytes)"))
+    #expect(conflicts.open == nil)
   }
 
   @Test("a document that has not changed needs no answer")
