@@ -264,7 +264,7 @@ extension WireTranslator {
   private func readable(_ messages: [Google_Firestore_V1_Value]) -> [Value] {
     var values: [Value] = []
     for message in messages {
-      guard let value = try? decode(message) else { break }
+      guard let value = try? decode(message, at: "transform_results") else { break }
       values.append(value)
     }
     return values
