@@ -122,6 +122,7 @@ struct FaultyTargetTests {
     #expect(client.watched.keys.sorted() == [2])
     client.post(.unlisten(listeners[0]))
     let again = client.listen(names(1)[0])
+    try client.acknowledge(2)
     try client.acknowledgeRemoval(2)
     var backend = Backend(faulty: [])
     var answered: Set<TargetID> = []
