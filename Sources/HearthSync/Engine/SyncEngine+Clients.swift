@@ -37,7 +37,7 @@ extension SyncEngine {
 
   func noteFailedCatchUp(_ error: any Error) {
     log(.debug, "The changes of other clients cannot be read: \(error)")
-    retryOnce(.catchUp, after: error)
+    emit(retries.appendOnce(.catchUp, isDue: !localStore.isHeldByOther(error)))
   }
 
   /// Completes the calls that wait for batches which other clients have seen answered.
@@ -63,7 +63,7 @@ extension SyncEngine {
       try synchronizeViews()
     } catch {
       // The listener does not begin, and the file says that its target should be watched.
-      retryOnce(.storeTargetUses, after: error)
+      emit(retries.appendOnce(.storeTargetUses, isDue: !localStore.isHeldByOther(error)))
       throw error
     }
   }
@@ -80,7 +80,7 @@ extension SyncEngine {
     if news.isIncomplete {
       membership.hasLostNotices()
       queryRuns.noteGap()
-      retryOnce(.synchronizeViews)
+      emit(retries.appendOnce(.synchronizeViews))
     }
     follow(views.leaveToNobody(news.targetStates))
     if news.concernsLease { leaseHasChanged() }
@@ -91,7 +91,7 @@ extension SyncEngine {
     // Each of these may find the lease lost.
     guard isPrimary else { return }
     if news.concernsIndexes { emit(work.othersChangedIndexes()) }
-    if news.concernsClients { retryOnce(.followOthers) }
+    if news.concernsClients { emit(retries.appendOnce(.followOthers)) }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
       sender.outboxHasGrown()
@@ -113,7 +113,9 @@ extension SyncEngine {
     guard !isPrimary else { return }
     // What views said of their agreement with the backend ended when this client counted as offline, perhaps for a reason of its own.
     // The primary client does not repeat what it has published.
-    if link.onlineState == .offline, localStore.sharedOnlineState != .offline { retryOnce(.synchronizeViews) }
+    if link.onlineState == .offline, localStore.sharedOnlineState != .offline {
+      emit(retries.appendOnce(.synchronizeViews))
+    }
     follow(link.setOnlineState(localStore.sharedOnlineState))
   }
 
@@ -136,7 +138,7 @@ extension SyncEngine {
     } catch {
       log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
       // The next look at the lease would wait as long for the process that holds the file, and the client with it.
-      if localStore.isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
+      if localStore.isHeldByOther(error) { emit(retries.appendOnce(.storeRole, isDue: false)) }
     }
     lookForNews()
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
@@ -147,13 +149,13 @@ extension SyncEngine {
     switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: membership.isVisible) {
     case .held where isPrimary:
       // Of clients that were found dead this client has told the others, not itself.
-      if !views.foreignTargets.isEmpty { retryOnce(.followOthers) }
+      if !views.foreignTargets.isEmpty { emit(retries.appendOnce(.followOthers)) }
     case .held:
-      retryOnce(.becomePrimary)
+      emit(retries.appendOnce(.becomePrimary))
     case .taken:
       // Others may have had it since this client was the primary one.
       stepDown()
-      retryOnce(.becomePrimary)
+      emit(retries.appendOnce(.becomePrimary))
     case .notHeld: loseLease()
     }
   }
@@ -232,7 +234,7 @@ extension SyncEngine {
     openStreams()
     guard isPrimary else { return }
     emit(work.start())
-    if !isComplete { retryOnce(.followOthers) }
+    if !isComplete { emit(retries.appendOnce(.followOthers)) }
     log(.debug, "The client has the streams of its cache.")
   }
 
@@ -249,7 +251,7 @@ extension SyncEngine {
     retries.leaseIsLost()
     if hadLease {
       queryRuns.noteGap()
-      retryOnce(.synchronizeViews)
+      emit(retries.appendOnce(.synchronizeViews))
     }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
     for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
@@ -290,7 +292,7 @@ extension SyncEngine {
   func resume() {
     membership.comesBack()
     guard localStore.isShared else { return }
-    retry(.rejoin)
+    emit(retries.append(.rejoin))
   }
 
   // MARK: - Synchronizing

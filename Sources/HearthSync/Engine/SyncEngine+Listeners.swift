@@ -86,7 +86,7 @@ extension SyncEngine {
   private func hold(_ listen: HeldListen) {
     held.hold(listen)
     // What it waits for was tried in this event, or is tried by the timer.
-    retryOnce(.beginListens, isDue: false)
+    emit(retries.appendOnce(.beginListens, isDue: false))
   }
 
   /// Begins the listeners that had to wait for another process, unless this one is about to be suspended: a query in the background would
@@ -127,7 +127,7 @@ extension SyncEngine {
       case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
       case .listenFailed(let listen, let error): listenFailed(listen, error)
       case .release(let target): releaseIfUnused(target)
-      case .followOthers: if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
+      case .followOthers: if isPrimary, localStore.hasOtherClients { emit(retries.appendOnce(.followOthers)) }
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
       }
     }

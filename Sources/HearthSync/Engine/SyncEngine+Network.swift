@@ -103,7 +103,7 @@ extension SyncEngine {
   func userChanged(to user: String?) {
     if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
     closeStreams(for: .credentialChange)
-    retry(.changeUser(user))
+    emit(retries.append(.changeUser(user)))
   }
 
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.

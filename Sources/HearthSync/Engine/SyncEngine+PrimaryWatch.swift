@@ -12,7 +12,7 @@ extension SyncEngine {
       case .showSharedState: showSharedOnlineState()
       case .loseLease: loseLease()
       case .sendOn: fillWritePipeline()
-      case .retry(let operation, let isDue): retryOnce(operation, isDue: isDue)
+      case .retry(let operation, let isDue): emit(retries.appendOnce(operation, isDue: isDue))
       }
     }
   }

@@ -62,10 +62,10 @@ extension SyncEngine {
     } catch {
       log(.debug, "The batches that calls wait for cannot be looked up: \(error)")
       if handover.mayLackAnswers { membership.hasLostNotices() }
-      retryOnce(.lookUpBatches(lossReason))
+      emit(retries.appendOnce(.lookUpBatches(lossReason)))
     }
     held = HeldCalls(takingOver: handover.heldWrites)
-    if !held.writes.isEmpty { retry(.storeWrites) }
+    if !held.writes.isEmpty { emit(retries.append(.storeWrites)) }
   }
 
   /// Completes the calls that wait for batches which are not in the file.

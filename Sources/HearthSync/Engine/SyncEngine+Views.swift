@@ -89,7 +89,7 @@ extension SyncEngine {
   func refreshViewsLater(after failure: any Error) {
     guard !retries.holds(.refreshViews) else { return }
     log(.error, "Views could not be read from the cache: \(failure)")
-    retry(.refreshViews)
+    emit(retries.append(.refreshViews))
   }
 
   /// Shows documents as the cache has them, later if it cannot be read.
@@ -99,7 +99,7 @@ extension SyncEngine {
       if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
     } catch {
       log(.error, "Views could not be read from the cache: \(error)")
-      retryOnce(.refreshViews)
+      emit(retries.appendOnce(.refreshViews))
     }
   }
 }

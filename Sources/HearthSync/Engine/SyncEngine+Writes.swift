@@ -66,7 +66,7 @@ extension SyncEngine {
     guard isBusy || cacheIsBeingReplaced else { return false }
     log(.notice, "Writes wait \(isBusy ? "for another process" : "until the cache is opened anew"): \(error)")
     hold(writes, damagedCount: isBusy ? 0 : attempted)
-    if isBusy { retry(.storeWrites, isDue: false) }
+    if isBusy { emit(retries.append(.storeWrites, isDue: false)) }
     return true
   }
 
@@ -210,14 +210,14 @@ extension SyncEngine {
       case .outboxChanges: statusWatch.outboxChanges()
       case .backendConfirms: statusWatch.backendConfirms()
       case .show(let changes, let isReversal): refreshViews(changes, isReversal: isReversal)
-      case .synchronize: retryOnce(.synchronizeViews)
+      case .synchronize: emit(retries.appendOnce(.synchronizeViews))
       }
     }
   }
 
   /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
   func attempt(_ operation: RetryableOperation) {
-    guard !retries.holdsAnswers else { return retry(operation) }
+    guard !retries.holdsAnswers else { return emit(retries.append(operation)) }
     do {
       try carryOut(operation)
     } catch {

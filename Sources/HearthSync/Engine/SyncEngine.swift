@@ -72,7 +72,7 @@ package final class SyncEngine {
     link = BackendLink(configuration: configuration, numbers: numbers, databaseID: localStore.databaseID)
     sender = OutboxSender(
       configuration: configuration, numbers: numbers, cacheID: localStore.cacheID, user: localStore.user)
-    retries = RetryQueue(parameters: configuration.backoff)
+    retries = RetryQueue(configuration: configuration)
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
     membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
@@ -95,6 +95,7 @@ package final class SyncEngine {
   package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
     time.advance(to: now, wallTime: wallTime)
     link.advance(to: self.now)
+    retries.advance(to: self.now)
     if link.isForbidden(for: .shutdown) {
       emit(event.refusal)
     } else {
@@ -274,7 +275,7 @@ package final class SyncEngine {
     case .ownWritesTimeout: follow(views.ownWritesTimerFired(now: now))
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
-    case .asyncQueueRetry: retries.timerFired(now: now)
+    case .asyncQueueRetry: retries.timerFired()
     case .conflictRetry: follow(conflicts.timerFired())
     case .lruGarbageCollection: garbageCollectionTimerFired()
     case .clientMetadataRefresh:
@@ -328,7 +329,7 @@ package final class SyncEngine {
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
-      case .synchronize: retryOnce(.synchronizeViews)
+      case .synchronize: emit(retries.appendOnce(.synchronizeViews))
       case .loseLease: loseLease()
       }
     }
@@ -345,7 +346,7 @@ package final class SyncEngine {
       try operation()
     } catch {
       log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      retryOnce(.storeTargetUses, after: error)
+      emit(retries.appendOnce(.storeTargetUses, isDue: !localStore.isHeldByOther(error)))
     }
   }
 
