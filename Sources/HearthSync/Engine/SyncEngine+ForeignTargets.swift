@@ -93,36 +93,7 @@ extension SyncEngine {
   // MARK: - Own targets
 
   /// The targets of the listeners of this client, and whether the backend should be asked for them.
-  private var ownTargets: [TargetID: Bool] {
+  var ownTargets: [TargetID: Bool] {
     queryRuns.ownTargets.merging(views.ownTargets) { $0 || $1 }
-  }
-
-  /// Goes on after a while in which the others may have taken this client for dead.
-  func rejoin() throws {
-    let targets = ownTargets
-    do {
-      move(try localStore.rejoin { targets[$0] ?? false })
-    } catch let error as CacheError {
-      guard case .otherBackend = error else { throw error }
-      // The others have opened the cache with another backend. That backend must not get this client's writes.
-      log(.error, "The cache is closed: \(error)")
-      return emit(.closeCache)
-    }
-    membership.hasRejoined()
-    updateRole()
-  }
-
-  /// Brings what the file says of the targets in use in line with the listeners: other clients may have taken targets for unused, and
-  /// an end of use may not have been stored.
-  func storeTargetUses() throws {
-    move(try localStore.storeTargetUses(ownTargets))
-  }
-
-  /// Notes that other rows have taken the place of those that were removed.
-  private func move(_ targets: [TargetID: TargetID]) {
-    for (former, target) in targets {
-      views.move(former, to: target)
-      queryRuns.move(former, to: target)
-    }
   }
 }

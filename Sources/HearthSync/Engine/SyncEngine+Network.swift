@@ -16,7 +16,7 @@ extension SyncEngine {
       goOffline(after: error, retrying: .start)
     }
     showSharedOnlineState()
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   func shutdown() {
@@ -47,7 +47,7 @@ extension SyncEngine {
     if link.allow(.disabledByUser) { openStreams() }
     statusWatch.outboxChanges()
     emit(.answer(id, .done))
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   func disableNetwork(_ id: RequestID) {
@@ -59,7 +59,7 @@ extension SyncEngine {
     if isPrimary { follow(link.setOnlineState(.offline)) }
     emit(.answer(id, .done))
     settle()
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.

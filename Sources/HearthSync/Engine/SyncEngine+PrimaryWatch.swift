@@ -11,8 +11,21 @@ extension SyncEngine {
       case .countAsOffline: follow(link.setOnlineState(.offline))
       case .showSharedState: showSharedOnlineState()
       case .loseLease: loseLease()
+      case .stepDown: stepDown()
+      case .lookForNews: lookForNews()
+      case .lookAfterRole: follow(membership.lookAfterRole(clientState, in: localStore))
+      case .takeFreeLease: if localStore.leaseIsFree { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
+      case .storeAnswers: storeAnswers()
+      case .giveBackLease: follow(membership.giveBackLease(in: localStore))
+      case .rejoin: emit(retries.append(.rejoin))
+      case .move(let targets):
+        for (former, target) in targets {
+          views.move(former, to: target)
+          queryRuns.move(former, to: target)
+        }
       case .sendOn: fillWritePipeline()
       case .retry(let operation, let isDue): emit(retries.appendOnce(operation, isDue: isDue))
+      case .giveUp(let operation): retries.remove(operation)
       }
     }
   }

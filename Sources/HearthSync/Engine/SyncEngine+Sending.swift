@@ -11,7 +11,7 @@ extension SyncEngine {
     do {
       if localStore.hasOtherClients { try catchUp() }
     } catch {
-      noteFailedCatchUp(error)
+      follow(membership.catchUpFailed(error, in: localStore))
       failure = ("The cache cannot be read: \(error)", error)
     }
     guard sender.batchWaitingForHandshake(on: id) != nil else { return true }

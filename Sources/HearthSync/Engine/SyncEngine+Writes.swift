@@ -175,7 +175,7 @@ extension SyncEngine {
     case .partingEnded(let unanswered):
       sender.noteFailedAttempt(at: unanswered.map(\.batchID))
       fillWritePipeline()
-      if link.isForbidden(for: .disabledByUser) { refreshRole() }
+      if link.isForbidden(for: .disabledByUser) { follow(membership.refreshRole(clientState, in: localStore)) }
     case .ended(let rejected, let unanswered):
       statusWatch.outboxChanges()
       let byteCount = { try? self.localStore.outbox.byteCount(of: $0) }

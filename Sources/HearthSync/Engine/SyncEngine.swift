@@ -157,11 +157,13 @@ package final class SyncEngine {
       lookForNews()
       tryHeldCalls()
     case .saveWrites: storeHeldWrites(attempts: 1)
-    case .suspend: suspend()
-    case .resume: resume()
+    case .suspend:
+      queryRuns.noteSuspension()
+      follow(membership.suspend(in: localStore))
+    case .resume: follow(membership.resume(in: localStore))
     case .setVisibility(let isVisible):
       membership.setVisibility(isVisible)
-      refreshRole()
+      follow(membership.refreshRole(clientState, in: localStore))
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): watchStreamClosed(id, error)
@@ -279,7 +281,8 @@ package final class SyncEngine {
     case .conflictRetry: follow(conflicts.timerFired())
     case .lruGarbageCollection: garbageCollectionTimerFired()
     case .clientMetadataRefresh:
-      clientRefreshTimerFired()
+      lookForNews()
+      follow(membership.refreshTimerFired(clientState, in: localStore))
       tryHeldCalls()
     case .indexBackfill: emit(work.indexTimerFired())
     }
@@ -323,8 +326,8 @@ package final class SyncEngine {
         membership.published.watchEnds(of: target)
         follow(link.unwatch(target))
       case .unwatch: break
-      case .stopWatching(let target): noteUse { try localStore.stopWatching(target) }
-      case .leave(let target): noteUse { try localStore.leaveTarget(target) }
+      case .stopWatching(let target): follow(membership.stopWatching(target, in: localStore))
+      case .leave(let target): follow(membership.leave(target, in: localStore))
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): reread(keys)
@@ -337,18 +340,6 @@ package final class SyncEngine {
 
   /// The documents that the link has to know, for one call.
   var confirmedKeys: ConfirmedKeys { views.confirmedKeys }
-
-  // MARK: - Targets
-
-  /// Stores that this client uses a target no more, or less; until it has succeeded, the backend is asked for more than is needed.
-  private func noteUse(_ operation: () throws -> Void) {
-    do {
-      try operation()
-    } catch {
-      log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      emit(retries.appendOnce(.storeTargetUses, isDue: !localStore.isHeldByOther(error)))
-    }
-  }
 
   // MARK: - Storage operations
 
@@ -385,9 +376,9 @@ package final class SyncEngine {
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()
-      case .storeTargetUses: try storeTargetUses()
-      case .rejoin: try rejoin()
-      case .storeRole: try storeRole()
+      case .storeTargetUses: follow(try membership.storeTargetUses(ownTargets, in: localStore))
+      case .rejoin: follow(try membership.rejoin(ownTargets, clientState, in: localStore))
+      case .storeRole: follow(try membership.storeRole(clientState, in: localStore))
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()
