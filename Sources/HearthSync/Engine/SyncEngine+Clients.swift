@@ -79,7 +79,7 @@ extension SyncEngine {
     }
     follow(views.leaveToNobody(news.targetStates))
     if news.concernsLease { follow(membership.leaseHasChanged(in: localStore)) }
-    if news.isFromPrimary { primaryWasHeard() }
+    if news.isFromPrimary { follow(membership.primaryWasHeard(at: now, readWaits: views.awaitSignOfLife)) }
     guard isPrimary else { return }
     if news.isQuestion { follow(membership.giveSignOfLife(in: localStore)) }
     if news.asksForRetry { retryNow(nil) }
@@ -151,7 +151,7 @@ extension SyncEngine {
     for target in views.watchedTargets.sorted() {
       if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
     }
-    askBackendForWaitingReads()
+    follow(views.readFreshly { link.canWatch ? link.request(for: $0) : nil })
     openStreams()
     guard isPrimary else { return }
     emit(work.start())

@@ -12,60 +12,19 @@ extension SyncEngine {
     where try localStore.agreement(of: target) == .open { membership.published.forget(target) }
     // One that cannot be followed does not keep the others from it.
     var failure: (any Error)?
-    func attempt(_ operation: () throws -> Void) throws {
+    for target in views.targetsToFollow(others) {
       do {
-        try operation()
+        follow(
+          try views.follow(
+            target, isWatched: others[target], isAskedFor: link.isWatched(target),
+            hasWaitingListener: queryRuns.hasBackgroundListen(for: target), onlineState: link.onlineState,
+            in: localStore))
       } catch {
         guard localStore.mayConcernOneTarget(error) else { throw error }
         failure = error
       }
     }
-    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
-      try attempt { try leaveOut(target) }
-    }
-    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      try attempt { try follow(target, isWatched: isWatched) }
-    }
     if let failure { throw failure }
-  }
-
-  /// Ends the view of a target that no other client uses any more.
-  private func leaveOut(_ target: TargetID) throws {
-    if !views.hasListeners(on: target) {
-      try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
-    }
-    follow(views.dropForOthers(target))
-  }
-
-  private func follow(_ target: TargetID, isWatched: Bool) throws {
-    guard views.foreignTargets[target] != isWatched else { return }
-    var data: TargetData?
-    if !views.hasView(on: target) {
-      data = try adopt(target, isWatched: isWatched)
-    } else if isWatched, !link.isWatched(target) {
-      data = try localStore.adoptTarget(target)
-      try views.takeOverConfirmedKeys(of: target, from: localStore)
-    } else if views.foreignTargets[target] == nil {
-      try localStore.followTarget(target)
-    }
-    guard views.hasView(on: target) else { return }
-    views.keepForOthers(target, isWatched: isWatched)
-    if isWatched, let data {
-      follow(link.watch(data, confirmed: confirmedKeys))
-    } else if !isWatched {
-      follow(views.unwatchIfUnused(target))
-    }
-  }
-
-  /// Gives a target that another client uses a view here.
-  ///
-  /// - Returns: Nil if it has no row any more.
-  private func adopt(_ target: TargetID, isWatched: Bool) throws -> TargetData? {
-    let (data, actions) = try views.adopt(
-      target, isWatched: isWatched, hasWaitingListener: queryRuns.hasBackgroundListen(for: target),
-      onlineState: link.onlineState, in: localStore)
-    follow(actions)
-    return data
   }
 
   /// Takes the targets of all clients into use, each with a view.
@@ -80,7 +39,13 @@ extension SyncEngine {
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
       do {
-        if targets[target] == nil { targets[target] = try adopt(target, isWatched: isWatched) }
+        if targets[target] == nil {
+          let (data, actions) = try views.adopt(
+            target, isWatched: isWatched, hasWaitingListener: queryRuns.hasBackgroundListen(for: target),
+            onlineState: link.onlineState, in: localStore)
+          follow(actions)
+          targets[target] = data
+        }
         if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
       } catch {
         guard localStore.mayConcernOneTarget(error) else { throw error }

@@ -18,12 +18,8 @@ extension SyncEngine {
     if options.reportsTransfer { transfers.begin(id, query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
-    if !held.isEmpty, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
-  }
-
-  private func begin(_ listen: HeldListen) {
-    guard !views.hasView(of: listen.query) else { return begin(listen.id, to: listen.query, listen.options, nil) }
-    follow(queryRuns.listen(listen.id, to: listen.query, listen.options))
+    if !held.isEmpty, needsTarget, !options.isOneTimeRead { return hold(listen) }
+    follow(queryRuns.listen(listen, hasView: views.hasView(of: query)))
   }
 
   /// Starts a listener and gives it its first snapshot.
@@ -97,7 +93,7 @@ extension SyncEngine {
     }
     let waiting = held.takeListens()
     for (index, listen) in waiting.enumerated() {
-      begin(listen)
+      follow(queryRuns.listen(listen, hasView: views.hasView(of: listen.query)))
       guard held.listens.isEmpty else {
         waiting[(index + 1)...].forEach { held.hold($0) }
         throw StoreError(kind: .unavailable, message: "\(held.listens.count) listeners still wait for another process.")

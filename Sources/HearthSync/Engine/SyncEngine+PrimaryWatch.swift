@@ -8,6 +8,11 @@ extension SyncEngine {
       switch action {
       case .emit(let action): emit(action)
       case .ask: follow(membership.ask(in: localStore))
+      case .answerReads:
+        // What a read would be shown may be behind the notices.
+        if !retries.holds(.synchronizeViews), membership.primaryWatch.wasHeard(at: now) {
+          follow(views.signOfLifeWasGiven())
+        }
       case .countAsOffline: follow(link.setOnlineState(.offline))
       case .showSharedState: showSharedOnlineState()
       case .loseLease: loseLease()
@@ -26,27 +31,6 @@ extension SyncEngine {
       case .sendOn: fillWritePipeline()
       case .retry(let operation, let isDue): emit(retries.appendOnce(operation, isDue: isDue))
       case .giveUp(let operation): retries.remove(operation)
-      }
-    }
-  }
-
-  func primaryWasHeard() {
-    guard !isPrimary else { return }
-    follow(membership.primaryWatch.primaryHasWritten(at: now, readWaits: views.awaitSignOfLife))
-    // What a read would be shown may be behind the notices.
-    guard !retries.holds(.synchronizeViews), membership.primaryWatch.wasHeard(at: now) else { return }
-    for (listener, _) in views.takeReadsAwaitingSignOfLife() {
-      follow(views.endWait(of: listener, isAnswered: true))
-    }
-  }
-
-  /// Lets the reads that wait for a sign of life of another client be answered by the backend: this client has the connection now.
-  func askBackendForWaitingReads() {
-    for (listener, target) in views.takeReadsAwaitingSignOfLife() {
-      if link.canWatch, let known = link.request(for: target) {
-        follow(views.readFreshly(listener, known))
-      } else {
-        follow(views.endWait(of: listener, isAnswered: false))
       }
     }
   }

@@ -28,13 +28,4 @@ extension SyncEngine {
     follow(membership.primaryWatch.endEvent(isAwaited: awaitsPrimary))
     if localStore.takeHasTold() { emit(.wakeOthers) }
   }
-
-  /// Takes note of an error that says that another client has the lease.
-  ///
-  /// - Returns: False for any other error.
-  func leaseIsLost(_ error: any Error) -> Bool {
-    guard CacheError.isLeaseLost(error) else { return false }
-    loseLease()
-    return true
-  }
 }

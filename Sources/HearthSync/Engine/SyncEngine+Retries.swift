@@ -8,7 +8,7 @@ extension SyncEngine {
   /// that does not recognise batches would commit them again (with a full disk: at every attempt).
   func goOffline(after error: any Error, retrying operation: RetryableOperation) {
     // The next holder of the lease gets the same from the backend.
-    if leaseIsLost(error) { return }
+    if CacheError.isLeaseLost(error) { return loseLease() }
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
     follow(link.rest(for: operation.offlineCause))
     if case CacheError.unreadableBatch = error { emit(retries.append(.setAsideUnreadableBatches)) }

@@ -91,17 +91,6 @@ extension SyncEngine {
     log(.error, "Views could not be read from the cache: \(failure)")
     emit(retries.append(.refreshViews))
   }
-
-  /// Shows documents as the cache has them, later if it cannot be read.
-  func reread(_ keys: Set<DocumentKey>) {
-    views.noteUnread(keys)
-    do {
-      if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
-    } catch {
-      log(.error, "Views could not be read from the cache: \(error)")
-      emit(retries.appendOnce(.refreshViews))
-    }
-  }
 }
 
 extension WriteGroup {

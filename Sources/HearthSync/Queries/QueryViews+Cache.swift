@@ -124,6 +124,16 @@ extension QueryViews {
 
   // MARK: - Documents that are not shown as they are
 
+  /// Reads documents that views must show as the cache has them, with those that could not be read before.
+  mutating func reread(_ keys: Set<DocumentKey>, from localStore: LocalStore) -> [Action] {
+    noteUnread(keys)
+    do {
+      return try takeUnread(from: localStore).map { [.show($0)] } ?? []
+    } catch {
+      return [.emit(.log(.error, "Views could not be read from the cache: \(error)")), .showLater]
+    }
+  }
+
   /// Reads the documents that could not be read before; nil if there are none. The next change shows them.
   mutating func takeUnread(from localStore: LocalStore) throws -> DocumentMap? {
     guard !unreadKeys.isEmpty else { return nil }

@@ -34,6 +34,10 @@ struct QueryViews {
     case report([LocalViewChanges])
     /// Show these documents as the cache has them, also those that were shown as before the acknowledgement of a write.
     case reread(Set<DocumentKey>)
+    /// Show these documents, which were read from the cache.
+    case show(DocumentMap)
+    /// Show later what could not be read.
+    case showLater
     /// A query has run, and may lack an index.
     case considerIndexes(for: Query, after: QueryExecution)
     /// Bring all views in line with the file: there is news that a new one does not agree with.

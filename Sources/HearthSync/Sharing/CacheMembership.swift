@@ -18,6 +18,9 @@ struct CacheMembership {
     case emit(SyncAction)
     /// The client that has the streams is asked for a sign of life: call ``CacheMembership/ask(in:)``.
     case ask
+    /// The primary client has written something: answer the reads that wait for a sign of life, if this is one
+    /// (``PrimaryWatch/wasHeard(at:)``) and the views show it.
+    case answerReads
     /// The primary client has given no sign of life: count as offline.
     case countAsOffline
     /// It lives: its online state is that of this client again.
