@@ -18,7 +18,7 @@ extension SyncEngine {
     if options.reportsTransfer { transfers.begin(id, query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
-    if !held.isEmpty, needsTarget, !options.isOneTimeRead { return hold(listen) }
+    if !held.isEmpty, needsTarget, !options.isOneTimeRead { return follow(held.wait(listen)) }
     follow(queryRuns.listen(listen, hasView: views.hasView(of: query)))
   }
 
@@ -48,7 +48,8 @@ extension SyncEngine {
         target = allocated
       }
     } catch {
-      return listenFailed(HeldListen(id: id, query: query, options: options), error)
+      let listen = HeldListen(id: id, query: query, options: options)
+      return follow(held.listenFailed(listen, error, now: now, in: localStore))
     }
     if let failure = views.lookForOwnWrites(of: query, in: localStore) { refreshViewsLater(after: failure) }
     let awaitsPrimary = membership.mustHearPrimary(
@@ -66,24 +67,6 @@ extension SyncEngine {
   }
 
   // MARK: - Listening while another process holds the file
-
-  /// Ends a listener that could not begin, or lets it wait for the process that holds the file.
-  ///
-  /// A read that is made once fails: its caller can decide what to do instead.
-  func listenFailed(_ listen: HeldListen, _ error: any Error) {
-    held.noteVainWait(after: error, now: now, in: localStore)
-    guard localStore.isHeldByOther(error), !listen.options.isOneTimeRead else {
-      return emit(.raiseError(listen.id, .listenFailed(error)))
-    }
-    log(.notice, "Listeners wait for another process: \(error)")
-    hold(listen)
-  }
-
-  private func hold(_ listen: HeldListen) {
-    held.hold(listen)
-    // What it waits for was tried in this event, or is tried by the timer.
-    emit(retries.appendOnce(.beginListens, isDue: false))
-  }
 
   /// Begins the listeners that had to wait for another process, unless this one is about to be suspended: a query in the background would
   /// hold the file open.
@@ -121,7 +104,8 @@ extension SyncEngine {
       switch action {
       case .emit(let action): emit(action)
       case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
-      case .listenFailed(let listen, let error): listenFailed(listen, error)
+      case .listenFailed(let listen, let error):
+        follow(held.listenFailed(listen, error, now: now, in: localStore))
       case .release(let target): releaseIfUnused(target)
       case .followOthers: if isPrimary, localStore.hasOtherClients { emit(retries.appendOnce(.followOthers)) }
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
