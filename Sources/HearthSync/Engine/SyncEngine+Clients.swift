@@ -35,19 +35,6 @@ extension SyncEngine {
     }
   }
 
-  /// Completes the calls that wait for batches which other clients have seen answered.
-  func take(answers: [News.Answer]) {
-    if !answers.isEmpty { statusWatch.outboxChanges() }
-    for answer in answers {
-      sender.answeredElsewhere(answer.batchID)
-      follow(conflicts.batchLeaves(answer.batchID))
-      emit(waits.complete(answer.batchID, answer.identity, answer.error))
-    }
-    // Not by the number of an answered batch: a conflict may end a batch while earlier ones wait.
-    guard answers.contains(where: \.isActiveUsers), localStore.isUser(signedInUser) else { return }
-    follow(waits.lower(of: signedInUser, in: localStore.outbox))
-  }
-
   /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view
   /// agrees with the backend no longer may be among it.
   func showNews() throws {

@@ -51,7 +51,7 @@ extension SyncEngine {
       let listen = HeldListen(id: id, query: query, options: options)
       return follow(held.listenFailed(listen, error, now: now, in: localStore))
     }
-    if let failure = views.lookForOwnWrites(of: query, in: localStore) { refreshViewsLater(after: failure) }
+    follow(views.lookForOwnWrites(of: query, in: localStore))
     let awaitsPrimary = membership.mustHearPrimary(
       options, isOffline: link.onlineState == .offline, isAnswered: views.isAnswered(query), at: now)
     follow(

@@ -202,6 +202,12 @@ extension SyncEngine {
       case .outboxChanges: statusWatch.outboxChanges()
       case .backendConfirms: statusWatch.backendConfirms()
       case .show(let changes, let isReversal): refreshViews(changes, isReversal: isReversal)
+      case .leave(let batchID):
+        sender.answeredElsewhere(batchID)
+        follow(conflicts.batchLeaves(batchID))
+      case .sendOn:
+        sender.outboxHasGrown()
+        fillWritePipeline()
       case .synchronize: emit(retries.appendOnce(.synchronizeViews))
       }
     }

@@ -202,7 +202,10 @@ package final class SyncEngine {
     case .waitForPendingWrites:
       emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
     case .withdraw(let batchID, let evenIfSent, let identity):
-      withdraw(id, batchID, identity, evenIfSent: evenIfSent)
+      follow(
+        waits.withdraw(
+          id, batchID, identity, evenIfSent: evenIfSent, of: signedInUser, conflicting: conflicts.open?.batch.batchID,
+          at: wallTime, in: localStore))
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
     case .discardRejected(let batches, let identities):
@@ -332,6 +335,10 @@ package final class SyncEngine {
       case .report(let changes): views.reports.add(changes)
       case .reread(let keys): follow(views.reread(keys, from: localStore))
       case .show(let documents): refreshViews(documents)
+      case .readFailed(let error):
+        guard !retries.holds(.refreshViews) else { break }
+        log(.error, "Views could not be read from the cache: \(error)")
+        emit(retries.append(.refreshViews))
       case .showLater: emit(retries.appendOnce(.refreshViews))
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
       case .synchronize: emit(retries.appendOnce(.synchronizeViews))

@@ -67,9 +67,11 @@ extension QueryViews {
     _ changes: DocumentMap, event: RemoteEvent?, from localStore: LocalStore, amid group: inout WriteGroup?
   ) -> (actions: [Action], failure: (any Error)?) {
     let execute = { (query: Query) in try localStore.execute(query, usePreviousResults: false).documents }
-    return apply(
+    var (actions, failure) = apply(
       changes, event: event, refill: { try group?.result(of: $0, execute: execute) ?? execute($0) },
       localDocuments: { try localStore.queries.writtenDocuments(among: $0) })
+    if let failure { actions.append(.readFailed(failure)) }
+    return (actions, failure)
   }
 
   /// Takes over the keys that the file has for a target, before the backend is asked for it: it sends what has changed since the state that the
@@ -93,18 +95,16 @@ extension QueryViews {
   }
 
   /// Lets a view that has got its first listener say whether it is answered.
-  ///
-  /// - Returns: The error if the documents of the user could not be read.
-  mutating func lookForOwnWrites(of query: Query, in localStore: LocalStore) -> (any Error)? {
-    guard let keys = keysOfPossibleGap(of: query) else { return nil }
+  mutating func lookForOwnWrites(of query: Query, in localStore: LocalStore) -> [Action] {
+    guard let keys = keysOfPossibleGap(of: query) else { return [] }
     do {
       let written = try localStore.queries.writtenDocuments(among: keys)
       // The view does not show the news yet. When it does, that is decided.
       noteOwnWrites(localStore.hasNews ? nil : written, of: query)
-      return nil
+      return []
     } catch {
       noteOwnWrites(nil, of: query)
-      return error
+      return [.readFailed(error)]
     }
   }
 

@@ -36,7 +36,9 @@ struct QueryViews {
     case reread(Set<DocumentKey>)
     /// Show these documents, which were read from the cache.
     case show(DocumentMap)
-    /// Show later what could not be read.
+    /// A view could not read the cache when it needed it: show later what it lacks.
+    case readFailed(any Error)
+    /// Show later the documents that could not be read.
     case showLater
     /// A query has run, and may lack an index.
     case considerIndexes(for: Query, after: QueryExecution)
