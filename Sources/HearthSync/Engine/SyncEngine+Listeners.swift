@@ -44,7 +44,13 @@ extension SyncEngine {
         if isPrimary, options.source == .default, !link.isWatched(allocated.targetID) {
           try views.takeOverConfirmedKeys(of: allocated.targetID, from: localStore)
         }
-        if !views.hasView(of: query) { try activate(query, on: allocated, options, initial) }
+        if !views.hasView(of: query) {
+          let (actions, failure) = views.activate(
+            query, on: allocated, initial, isWatched: options.source == .default, isPrimary: isPrimary,
+            onlineState: link.onlineState, in: localStore)
+          follow(actions)
+          if let failure { throw failure }
+        }
         target = allocated
       }
     } catch {
@@ -81,20 +87,6 @@ extension SyncEngine {
         waiting[(index + 1)...].forEach { held.hold($0) }
         throw StoreError(kind: .unavailable, message: "\(held.listens.count) listeners still wait for another process.")
       }
-    }
-  }
-
-  private func activate(
-    _ query: Query, on target: TargetData, _ options: ListenOptions, _ initial: InitialViewState?
-  ) throws {
-    do {
-      follow(
-        try views.activate(
-          query, on: target, initial, isWatched: options.source == .default, isPrimary: isPrimary,
-          onlineState: link.onlineState, in: localStore))
-    } catch {
-      releaseIfUnused(target.targetID)
-      throw error
     }
   }
 

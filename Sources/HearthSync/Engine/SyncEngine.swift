@@ -13,6 +13,7 @@ package import HearthModel
 /// * ``CacheMembership`` decides on the role in a shared cache, and knows what the other clients were told;
 /// * ``BackgroundWork`` decides when garbage is collected and indexes are filled, and holds the bundles that are being loaded;
 /// * ``QueryRuns`` runs queries for one-time reads and for the first results of listeners, big ones in the background;
+/// * ``CacheRequests`` answers the requests that one call of the cache answers;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
 /// * ``Conflicts`` resolves conflicts between waiting writes and what others have written;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
@@ -28,7 +29,6 @@ package import HearthModel
 package final class SyncEngine {
   /// The cache. Only the engine and its parts change it.
   let localStore: LocalStore
-  let configuration: SyncConfiguration
 
   /// The times of the event being handled.
   var time = EventTime()
@@ -43,6 +43,8 @@ package final class SyncEngine {
   var views: QueryViews
   /// One-time reads, and the queries that run in the background.
   var queryRuns: QueryRuns
+  /// The requests that the cache answers at once.
+  private let requests: CacheRequests
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -67,7 +69,6 @@ package final class SyncEngine {
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
-    self.configuration = configuration
     let numbers = StreamNumbers()
     link = BackendLink(configuration: configuration, numbers: numbers, databaseID: localStore.databaseID)
     sender = OutboxSender(
@@ -76,6 +77,7 @@ package final class SyncEngine {
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
     membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
+    requests = CacheRequests(localStore: localStore)
     queryRuns = QueryRuns(localStore: localStore, configuration: configuration)
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
@@ -181,9 +183,7 @@ package final class SyncEngine {
     switch request {
     case .readDocument(let key):
       storeWritesBeforeRead()
-      answer(id, failure: "Document \(key.canonicalString) could not be read from the cache") {
-        .document(try localStore.readDocument(key))
-      }
+      follow(requests.readDocument(id, key))
     case .readQuery(let query):
       storeWritesBeforeRead()
       follow(queryRuns.readQuery(id, query))
@@ -192,13 +192,8 @@ package final class SyncEngine {
       follow(queryRuns.readAggregation(id, query, aggregations))
     case .readPendingWrites(let query, let maximum):
       storeWritesBeforeRead()
-      answer(id, failure: "The pending writes could not be read from the cache") {
-        .pendingWrites(try localStore.outbox.pendingWrites(in: query, maximumDocuments: maximum))
-      }
-    case .readNamedQuery(let name):
-      answer(id, failure: "The named query could not be read from the cache") {
-        .query(try localStore.bundles.query(named: name)?.query)
-      }
+      follow(requests.readPendingWrites(id, in: query, maximumDocuments: maximum))
+    case .readNamedQuery(let name): follow(requests.readNamedQuery(id, name))
     case .waitForPendingWrites:
       emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
     case .withdraw(let batchID, let evenIfSent, let identity):
@@ -209,64 +204,17 @@ package final class SyncEngine {
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
     case .discardRejected(let batches, let identities):
-      let isDone = change(id, failure: "Rejected writes could not be discarded") {
-        try localStore.discardRejected(batches, identities: identities, of: signedInUser)
-      }
-      if isDone { statusWatch.outboxChanges() }
-    case .discardResolvedConflicts(let ids):
-      let isDone = change(id, failure: "Resolved conflicts could not be discarded") {
-        try localStore.discardResolvedConflicts(ids, of: signedInUser)
-      }
-      if isDone { statusWatch.outboxChanges() }
-    case .setIndexes(let definitions):
-      let isDone = change(id, failure: "The index configuration could not be stored") {
-        try localStore.setIndexes(definitions)
-      }
-      if isDone { emit(work.indexesChanged()) }
-    case .deleteAllIndexes:
-      let isDone = change(id, failure: "The indexes could not be deleted") { try localStore.deleteAllIndexes() }
-      if isDone { emit(work.indexesChanged()) }
-    case .clear(var run):
-      // One step: the caller asks for the next, so that what is waiting comes in between. No view changes: documents that a listener shows
-      // stay, in whichever client it is.
-      answer(id, failure: "The cache could not be cleared") {
-        try localStore.advance(&run) { queryRuns.mayShow($0) || views.shows($0) }
-        return .clearing(run)
-      }
-    case .pin(let query): change(id, failure: "The pin could not be stored") { try localStore.pin(query) }
-    case .unpin(let query): change(id, failure: "The pin could not be stored") { try localStore.unpin(query) }
-    case .readPinnedQueries:
-      answer(id, failure: "The pinned queries could not be read") { .queries(try localStore.pinnedQueries()) }
+      follow(requests.discardRejected(id, batches, identities, of: signedInUser))
+    case .discardResolvedConflicts(let ids): follow(requests.discardResolvedConflicts(id, ids, of: signedInUser))
+    case .setIndexes(let definitions): follow(requests.setIndexes(id, definitions))
+    case .deleteAllIndexes: follow(requests.deleteAllIndexes(id))
+    case .clear(let run): follow(requests.clear(id, run) { queryRuns.mayShow($0) || views.shows($0) })
+    case .pin(let query): follow(requests.pin(id, query))
+    case .unpin(let query): follow(requests.unpin(id, query))
+    case .readPinnedQueries: follow(requests.readPinnedQueries(id))
     case .enableNetwork: enableNetwork(id)
     case .disableNetwork: disableNetwork(id)
     }
-  }
-
-  /// Answers a request with the result of an operation on the cache.
-  ///
-  /// - Parameter failure: Stands before the error if the operation fails.
-  func answer(_ id: RequestID, failure: String, _ operation: () throws -> EngineAnswer) {
-    do {
-      emit(.answer(id, try operation()))
-    } catch {
-      emit(.requestFailed(id, .storage(failure, error)))
-    }
-  }
-
-  /// Answers a request whose change of the cache is done.
-  ///
-  /// - Parameter failure: Stands before the error if the change fails.
-  /// - Returns: False if it has failed.
-  @discardableResult
-  func change(_ id: RequestID, failure: String, _ change: () throws -> Void) -> Bool {
-    do {
-      try change()
-    } catch {
-      emit(.requestFailed(id, .storage(failure, error)))
-      return false
-    }
-    emit(.answer(id, .done))
-    return true
   }
 
   private func timerFired(_ kind: TimerKind) {
@@ -303,6 +251,17 @@ package final class SyncEngine {
 
   func log(_ level: LogLevel, _ message: String) {
     actions.append(.log(level, message))
+  }
+
+  /// Carries out actions of requests to the cache, in order.
+  private func follow(_ requestActions: [CacheRequests.Action]) {
+    for action in requestActions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .outboxChanges: statusWatch.outboxChanges()
+      case .indexesChange: emit(work.indexesChanged())
+      }
+    }
   }
 
   /// Carries out actions of the link; the views see a new online state at its place among them.

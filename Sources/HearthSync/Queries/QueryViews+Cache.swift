@@ -11,22 +11,27 @@ extension QueryViews {
   ///   - initial: The first state of the view; nil for running the query now.
   ///   - isWatched: True if the listener is one to the backend.
   ///   - isPrimary: False at a client that relies on what another one says of the target.
+  /// - Returns: The error if the query could not be run. Then the target is released.
   mutating func activate(
     _ query: Query, on target: TargetData, _ initial: InitialViewState?, isWatched: Bool, isPrimary: Bool,
     onlineState: OnlineState, in localStore: LocalStore
-  ) throws -> [Action] {
+  ) -> (actions: [Action], failure: (any Error)?) {
     var actions: [Action] = []
-    // Before the query runs: its result must not be older than what is said of it.
-    var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
-    if agreement != .open, initial != nil, localStore.hasNews {
-      agreement = .open
-      actions.append(.synchronize)
-    }
-    let first = try initial ?? Self.run(query, in: localStore, &actions)
-    localStore.viewBegins(of: target.targetID, showing: first.documents.documents)
-    return actions
-      + activate(
+    do {
+      // Before the query runs: its result must not be older than what is said of it.
+      var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
+      if agreement != .open, initial != nil, localStore.hasNews {
+        agreement = .open
+        actions.append(.synchronize)
+      }
+      let first = try initial ?? Self.run(query, in: localStore, &actions)
+      localStore.viewBegins(of: target.targetID, showing: first.documents.documents)
+      actions += activate(
         query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: onlineState)
+      return (actions, nil)
+    } catch {
+      return ([.release(target.targetID, unconfirmedKeys: [])], error)
+    }
   }
 
   /// Gives a target that another client uses a view here, if it has a row, no view, and no listener that waits for its first result.
