@@ -88,7 +88,8 @@ struct CacheRoleTests {
     a.post(.shutdown)
     #expect(member.lookAfterRole(state(waitsToStoreRole: true), in: b.store) == [nextLook])
     #expect(
-      member.lookAfterRole(state(), in: b.store) == [.retry(.becomePrimary, isDue: true), .lookForNews, nextLook])
+      member.lookAfterRole(state(), in: b.store)
+        == [.stepDown, .retry(.becomePrimary, isDue: true), .lookForNews, nextLook])
     withExtendedLifetime(cache) {}
   }
 
