@@ -8,11 +8,17 @@ internal import HearthModel
 /// | the lease was taken, and the views cover all clients | primary; the watch of the primary client ends | - |
 /// | the lease is lost or left | - | secondary |
 /// | the lease is passed to another client | waits until that client takes it | - |
+/// | the process is suspended | away from the others | secondary, and away from the others |
+/// | the client rejoins the others | among them again | - |
+///
+/// It decides on the role with the state of the client that the engine hands it (``ClientState``). It asks for the changes of role as actions,
+/// because they concern the streams and the views: the engine says when they are done (``becomePrimary(at:agreements:watched:)``,
+/// ``stepDown()``).
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
 ///
-/// It writes the notices to other clients and leaves the lease, in the cache that it is passed. The consequences for the streams are
-/// actions.
+/// In the cache that it is passed, it writes the notices to other clients, stores the role and the uses of targets, and takes and leaves the
+/// lease.
 struct CacheMembership {
   enum Action: Equatable {
     case emit(SyncAction)

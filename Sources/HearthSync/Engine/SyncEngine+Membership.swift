@@ -1,8 +1,9 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Consequences of the role in a shared cache, and of signs of life.
+/// The consequences of what the membership of a shared cache decides.
 extension SyncEngine {
+  /// Carries out actions of the membership, in order.
   func follow(_ actions: [CacheMembership.Action]) {
     for action in actions {
       switch action {
