@@ -255,19 +255,13 @@ extension WireTranslator {
     try HearthWire.at(field) {
       let updateTime: SnapshotVersion =
         message.hasUpdateTime ? try decodeVersion(message.updateTime, at: "update_time") : .none
-      return MutationResult(
-        version: updateTime == .none ? commitVersion : updateTime,
-        transformResults: readable(message.transformResults))
+      var result = MutationResult(version: updateTime == .none ? commitVersion : updateTime)
+      for message in message.transformResults {
+        guard let value = try? decode(message, at: "transform_results") else { break }
+        result.transformResults.append(value)
+      }
+      return result
     }
-  }
-
-  private func readable(_ messages: [Google_Firestore_V1_Value]) -> [Value] {
-    var values: [Value] = []
-    for message in messages {
-      guard let value = try? decode(message, at: "transform_results") else { break }
-      values.append(value)
-    }
-    return values
   }
 
   func decode(

@@ -7,7 +7,7 @@ internal import Synchronization
 package final class SortBudget: Sendable {
   private struct Use {
     var bytes = 0
-    /// Those of the owners that have any.
+    /// The bytes of each owner that has any.
     var byOwner: [String: Int] = [:]
 
     mutating func change(by change: Int, of owner: String) {
@@ -36,7 +36,7 @@ package final class SortBudget: Sendable {
   /// - Parameter held: The bytes that the result has already.
   fileprivate func take(_ bytes: Int, beside held: Int, of owner: String) -> Bool {
     use.withLock { use in
-      // What somebody has already counts as free for more of the same.
+      // What a result or an owner has already counts as free for more of the same.
       let owned = owner.isEmpty ? held : use.byOwner[owner] ?? 0
       guard [held, owned].allSatisfy({ $0 + bytes <= (maximumBytes - (use.bytes - $0)) / 2 }) else { return false }
       use.change(by: bytes, of: owner)

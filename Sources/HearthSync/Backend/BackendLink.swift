@@ -10,7 +10,7 @@ internal import HearthModel
 /// |---|---|
 /// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)`` |
 /// | `online` | the network switch, and all events of the watch stream |
-/// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:confirmed:)`` |
+/// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:confirmed:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:confirmed:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
 struct BackendLink {
   private let configuration: SyncConfiguration

@@ -13,8 +13,10 @@ extension SyncEngine {
     guard mayCollect else { return emit(work.garbageCollection.postpone()) }
     do {
       emit(try work.garbageCollection.timerFired { try localStore.advance(&$0, isShown: isShown) })
+    } catch CacheError.leaseLost {
+      loseLease()
     } catch {
-      if !leaseIsLost(error) { emit(work.garbageCollection.stepFailed(error)) }
+      emit(work.garbageCollection.stepFailed(error))
     }
   }
 

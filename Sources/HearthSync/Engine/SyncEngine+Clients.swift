@@ -31,26 +31,8 @@ extension SyncEngine {
     do {
       try catchUp()
     } catch {
-      noteFailedCatchUp(error)
+      follow(membership.catchUpFailed(error, in: localStore))
     }
-  }
-
-  func noteFailedCatchUp(_ error: any Error) {
-    log(.debug, "The changes of other clients cannot be read: \(error)")
-    retryOnce(.catchUp, after: error)
-  }
-
-  /// Completes the calls that wait for batches which other clients have seen answered.
-  func take(answers: [News.Answer]) {
-    if !answers.isEmpty { statusWatch.outboxChanges() }
-    for answer in answers {
-      sender.answeredElsewhere(answer.batchID)
-      follow(conflicts.batchLeaves(answer.batchID))
-      emit(waits.complete(answer.batchID, answer.identity, answer.error))
-    }
-    // Not by the number of an answered batch: a conflict may end a batch while earlier ones wait.
-    guard answers.contains(where: \.isActiveUsers), localStore.isUser(signedInUser) else { return }
-    follow(waits.lower(of: signedInUser, in: localStore.outbox))
   }
 
   /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view
@@ -63,7 +45,7 @@ extension SyncEngine {
       try synchronizeViews()
     } catch {
       // The listener does not begin, and the file says that its target should be watched.
-      retryOnce(.storeTargetUses, after: error)
+      emit(retries.appendOnce(.storeTargetUses, isDue: !localStore.isHeldByOther(error)))
       throw error
     }
   }
@@ -80,18 +62,18 @@ extension SyncEngine {
     if news.isIncomplete {
       membership.hasLostNotices()
       queryRuns.noteGap()
-      retryOnce(.synchronizeViews)
+      emit(retries.appendOnce(.synchronizeViews))
     }
     follow(views.leaveToNobody(news.targetStates))
-    if news.concernsLease { leaseHasChanged() }
-    if news.isFromPrimary { primaryWasHeard() }
+    if news.concernsLease { follow(membership.leaseHasChanged(in: localStore)) }
+    if news.isFromPrimary { follow(membership.primaryWasHeard(at: now, readWaits: views.awaitSignOfLife)) }
     guard isPrimary else { return }
     if news.isQuestion { follow(membership.giveSignOfLife(in: localStore)) }
     if news.asksForRetry { retryNow(nil) }
     // Each of these may find the lease lost.
     guard isPrimary else { return }
     if news.concernsIndexes { emit(work.othersChangedIndexes()) }
-    if news.concernsClients { retryOnce(.followOthers) }
+    if news.concernsClients { emit(retries.appendOnce(.followOthers)) }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
       sender.outboxHasGrown()
@@ -99,99 +81,27 @@ extension SyncEngine {
     }
   }
 
-  private func leaseHasChanged() {
-    if isPrimary {
-      if localStore.leaseIsLost { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
-      return
-    }
-    showSharedOnlineState()
-    if localStore.leaseIsFree { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
-  }
-
   /// Shows the online state of the primary client, at a secondary one.
   func showSharedOnlineState() {
     guard !isPrimary else { return }
     // What views said of their agreement with the backend ended when this client counted as offline, perhaps for a reason of its own.
     // The primary client does not repeat what it has published.
-    if link.onlineState == .offline, localStore.sharedOnlineState != .offline { retryOnce(.synchronizeViews) }
+    if link.onlineState == .offline, localStore.sharedOnlineState != .offline {
+      emit(retries.appendOnce(.synchronizeViews))
+    }
     follow(link.setOnlineState(localStore.sharedOnlineState))
   }
 
   // MARK: - Roles
 
-  /// True if the client wants its network, or waits for answers to batches that the next holder would send again, or to store them.
-  private var needsLease: Bool {
-    !link.isForbidden(for: .disabledByUser) || sender.awaitsAnswers || retries.holdsAnswers
-  }
-
-  /// Stores what this client says of itself, and keeps, takes or gives back the lease.
-  func refreshRole() {
-    // A client that is not among the others takes no part.
-    if localStore.isShared, !retries.holds(.rejoin), !retries.holds(.storeRole) { updateRole() }
-  }
-
-  func updateRole() {
-    do {
-      try storeRole()
-    } catch {
-      log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
-      // The next look at the lease would wait as long for the process that holds the file, and the client with it.
-      if localStore.isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
-    }
-    lookForNews()
-    emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
-  }
-
-  /// Stores what this client says of itself, and goes on with the role that it has then.
-  func storeRole() throws {
-    switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: membership.isVisible) {
-    case .held where isPrimary:
-      // Of clients that were found dead this client has told the others, not itself.
-      if !views.foreignTargets.isEmpty { retryOnce(.followOthers) }
-    case .held:
-      retryOnce(.becomePrimary)
-    case .taken:
-      // Others may have had it since this client was the primary one.
-      stepDown()
-      retryOnce(.becomePrimary)
-    case .notHeld: loseLease()
-    }
-  }
-
-  /// Looks for news that this client was not woken for, and after the lease if there is a reason.
-  func clientRefreshTimerFired() {
-    lookForNews()
-    // It runs.
-    if localStore.wasPassedOver { emit(membership.forgetFutileTurns(in: localStore)) }
-    do {
-      guard try localStore.isMember() else { return resume() }
-      if !retries.holds(.storeRole) {
-        let (isLeft, actions) = membership.endTurn(turnState, in: localStore)
-        follow(actions)
-        let isOthersTurn =
-          isLeft
-          || membership.yieldsToHeir(
-            isLeftToOther: localStore.leaseIsLeftToOther, hadFutileTurns: localStore.futileTurnCount > 0, at: now)
-        // To leave the lease may have waited in vain: then the role rests.
-        if try !isOthersTurn && !retries.holds(.storeRole)
-          && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: membership.isVisible)
-        {
-          return refreshRole()
-        }
-      }
-    } catch {
-      log(.debug, "The other clients cannot be looked up: \(error)")
-    }
-    emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
-  }
-
-  /// The state that decides on the turn of this client with the lease.
-  private var turnState: CacheMembership.TurnState {
-    CacheMembership.TurnState(
+  /// The state that decides on the role of this client, and on its turn with the lease.
+  var clientState: CacheMembership.ClientState {
+    CacheMembership.ClientState(
       now: now, reach: link.reach(sender.reach), onlineState: link.onlineState,
       isDisabled: link.isForbidden(for: .disabledByUser), watchStreamOpenedAt: link.watchStreamOpenedAt,
       awaitsAnswers: sender.awaitsAnswers || retries.holdsAnswers, hasConflict: conflicts.open != nil,
-      waitsForApplication: conflicts.waitForApplication)
+      waitsForApplication: conflicts.waitForApplication, servesOthers: !views.foreignTargets.isEmpty,
+      waitsToRejoin: retries.holds(.rejoin), waitsToStoreRole: retries.holds(.storeRole))
   }
 
   /// True if this client has the lease, and has not taken the streams over yet.
@@ -200,7 +110,7 @@ extension SyncEngine {
   /// Takes over the streams for all clients.
   func becomePrimary() throws {
     guard !isPrimary, localStore.isPrimary else { return }
-    try storeTargetUses()
+    follow(try membership.storeTargetUses(ownTargets, in: localStore))
     let targets: [TargetID: TargetData]
     let isComplete: Bool
     let state: LocalStore.ViewState
@@ -228,11 +138,11 @@ extension SyncEngine {
     for target in views.watchedTargets.sorted() {
       if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
     }
-    askBackendForWaitingReads()
+    follow(views.readFreshly { link.canWatch ? link.request(for: $0) : nil })
     openStreams()
     guard isPrimary else { return }
     emit(work.start())
-    if !isComplete { retryOnce(.followOthers) }
+    if !isComplete { emit(retries.appendOnce(.followOthers)) }
     log(.debug, "The client has the streams of its cache.")
   }
 
@@ -243,13 +153,13 @@ extension SyncEngine {
   }
 
   /// Closes the streams, and leaves to the primary client what only that may do.
-  private func stepDown() {
+  func stepDown() {
     // A holder of the lease that has lost it does not read notices of documents: everything is read anew.
     let hadLease = isPrimary || isTakingLease
     retries.leaseIsLost()
     if hadLease {
       queryRuns.noteGap()
-      retryOnce(.synchronizeViews)
+      emit(retries.appendOnce(.synchronizeViews))
     }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
     for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
@@ -269,36 +179,12 @@ extension SyncEngine {
     log(.debug, "Another client has the streams of the cache.")
   }
 
-  /// Leaves the streams to another client before the process stops for a while.
-  func suspend() {
-    queryRuns.noteSuspension()
-    guard localStore.isShared else { return }
-    membership.leaveForAWhile()
-    storeAnswers()
-    do {
-      // It may not be the primary one yet.
-      if localStore.isPrimary { try localStore.giveBackLease() }
-    } catch {
-      log(.debug, "The lease could not be given back: \(error)")
-    }
-    loseLease()
-    // It would take the lease back, and the process may stop here. ``rejoin()`` does what it is for.
-    retries.remove(.storeRole)
-    emit(.cancelTimer(.clientMetadataRefresh))
-  }
-
-  func resume() {
-    membership.comesBack()
-    guard localStore.isShared else { return }
-    retry(.rejoin)
-  }
-
   // MARK: - Synchronizing
 
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.
   func synchronizeViews() throws {
     let wasPrimary = isPrimary
-    try storeTargetUses()
+    follow(try membership.storeTargetUses(ownTargets, in: localStore))
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     if !isPrimary {
       // The keys of a target are no result before the backend has sent everything.

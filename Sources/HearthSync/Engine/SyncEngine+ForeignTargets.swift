@@ -12,60 +12,19 @@ extension SyncEngine {
     where try localStore.agreement(of: target) == .open { membership.published.forget(target) }
     // One that cannot be followed does not keep the others from it.
     var failure: (any Error)?
-    func attempt(_ operation: () throws -> Void) throws {
+    for target in views.targetsToFollow(others) {
       do {
-        try operation()
+        follow(
+          try views.follow(
+            target, isWatched: others[target], isAskedFor: link.isWatched(target),
+            hasWaitingListener: queryRuns.hasBackgroundListen(for: target), onlineState: link.onlineState,
+            in: localStore))
       } catch {
         guard localStore.mayConcernOneTarget(error) else { throw error }
         failure = error
       }
     }
-    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
-      try attempt { try leaveOut(target) }
-    }
-    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      try attempt { try follow(target, isWatched: isWatched) }
-    }
     if let failure { throw failure }
-  }
-
-  /// Ends the view of a target that no other client uses any more.
-  private func leaveOut(_ target: TargetID) throws {
-    if !views.hasListeners(on: target) {
-      try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
-    }
-    follow(views.dropForOthers(target))
-  }
-
-  private func follow(_ target: TargetID, isWatched: Bool) throws {
-    guard views.foreignTargets[target] != isWatched else { return }
-    var data: TargetData?
-    if !views.hasView(on: target) {
-      data = try adopt(target, isWatched: isWatched)
-    } else if isWatched, !link.isWatched(target) {
-      data = try localStore.adoptTarget(target)
-      try views.takeOverConfirmedKeys(of: target, from: localStore)
-    } else if views.foreignTargets[target] == nil {
-      try localStore.followTarget(target)
-    }
-    guard views.hasView(on: target) else { return }
-    views.keepForOthers(target, isWatched: isWatched)
-    if isWatched, let data {
-      follow(link.watch(data, confirmed: confirmedKeys))
-    } else if !isWatched {
-      follow(views.unwatchIfUnused(target))
-    }
-  }
-
-  /// Gives a target that another client uses a view here.
-  ///
-  /// - Returns: Nil if it has no row any more.
-  private func adopt(_ target: TargetID, isWatched: Bool) throws -> TargetData? {
-    let (data, actions) = try views.adopt(
-      target, isWatched: isWatched, hasWaitingListener: queryRuns.hasBackgroundListen(for: target),
-      onlineState: link.onlineState, in: localStore)
-    follow(actions)
-    return data
   }
 
   /// Takes the targets of all clients into use, each with a view.
@@ -80,7 +39,13 @@ extension SyncEngine {
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
       do {
-        if targets[target] == nil { targets[target] = try adopt(target, isWatched: isWatched) }
+        if targets[target] == nil {
+          let (data, actions) = try views.adopt(
+            target, isWatched: isWatched, hasWaitingListener: queryRuns.hasBackgroundListen(for: target),
+            onlineState: link.onlineState, in: localStore)
+          follow(actions)
+          targets[target] = data
+        }
         if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
       } catch {
         guard localStore.mayConcernOneTarget(error) else { throw error }
@@ -93,36 +58,7 @@ extension SyncEngine {
   // MARK: - Own targets
 
   /// The targets of the listeners of this client, and whether the backend should be asked for them.
-  private var ownTargets: [TargetID: Bool] {
+  var ownTargets: [TargetID: Bool] {
     queryRuns.ownTargets.merging(views.ownTargets) { $0 || $1 }
-  }
-
-  /// Goes on after a while in which the others may have taken this client for dead.
-  func rejoin() throws {
-    let targets = ownTargets
-    do {
-      move(try localStore.rejoin { targets[$0] ?? false })
-    } catch let error as CacheError {
-      guard case .otherBackend = error else { throw error }
-      // The others have opened the cache with another backend. That backend must not get this client's writes.
-      log(.error, "The cache is closed: \(error)")
-      return emit(.closeCache)
-    }
-    membership.hasRejoined()
-    updateRole()
-  }
-
-  /// Brings what the file says of the targets in use in line with the listeners: other clients may have taken targets for unused, and
-  /// an end of use may not have been stored.
-  func storeTargetUses() throws {
-    move(try localStore.storeTargetUses(ownTargets))
-  }
-
-  /// Notes that other rows have taken the place of those that were removed.
-  private func move(_ targets: [TargetID: TargetID]) {
-    for (former, target) in targets {
-      views.move(former, to: target)
-      queryRuns.move(former, to: target)
-    }
   }
 }

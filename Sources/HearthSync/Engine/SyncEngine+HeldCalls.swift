@@ -10,6 +10,19 @@ extension SyncEngine {
   /// Longer than a transaction of another process usually takes.
   private static let briefWait: Duration = .milliseconds(20)
 
+  /// Carries out actions of the calls that wait, in order.
+  func follow(_ actions: [HeldCalls.Action]) {
+    for action in actions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .outboxChanges: statusWatch.outboxChanges()
+      case .await(let write, let batchID, let identity): emit(waits.add(write, for: batchID, identity))
+      case .storeLater: emit(retries.append(.storeWrites, isDue: false))
+      case .beginLater: emit(retries.appendOnce(.beginListens, isDue: false))
+      }
+    }
+  }
+
   /// Stores the writes, begins the listeners and tells the others what waits, unless another process holds the file at this moment.
   func tryHeldCalls() {
     guard !held.isEmpty || membership.owesNotice, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),

@@ -18,12 +18,8 @@ extension SyncEngine {
     if options.reportsTransfer { transfers.begin(id, query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
-    if !held.isEmpty, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
-  }
-
-  private func begin(_ listen: HeldListen) {
-    guard !views.hasView(of: listen.query) else { return begin(listen.id, to: listen.query, listen.options, nil) }
-    follow(queryRuns.listen(listen.id, to: listen.query, listen.options))
+    if !held.isEmpty, needsTarget, !options.isOneTimeRead { return follow(held.wait(listen)) }
+    follow(queryRuns.listen(listen, hasView: views.hasView(of: query)))
   }
 
   /// Starts a listener and gives it its first snapshot.
@@ -48,13 +44,20 @@ extension SyncEngine {
         if isPrimary, options.source == .default, !link.isWatched(allocated.targetID) {
           try views.takeOverConfirmedKeys(of: allocated.targetID, from: localStore)
         }
-        if !views.hasView(of: query) { try activate(query, on: allocated, options, initial) }
+        if !views.hasView(of: query) {
+          let (actions, failure) = views.activate(
+            query, on: allocated, initial, isWatched: options.source == .default, isPrimary: isPrimary,
+            onlineState: link.onlineState, in: localStore)
+          follow(actions)
+          if let failure { throw failure }
+        }
         target = allocated
       }
     } catch {
-      return listenFailed(HeldListen(id: id, query: query, options: options), error)
+      let listen = HeldListen(id: id, query: query, options: options)
+      return follow(held.listenFailed(listen, error, now: now, in: localStore))
     }
-    if let failure = views.lookForOwnWrites(of: query, in: localStore) { refreshViewsLater(after: failure) }
+    follow(views.lookForOwnWrites(of: query, in: localStore))
     let awaitsPrimary = membership.mustHearPrimary(
       options, isOffline: link.onlineState == .offline, isAnswered: views.isAnswered(query), at: now)
     follow(
@@ -71,24 +74,6 @@ extension SyncEngine {
 
   // MARK: - Listening while another process holds the file
 
-  /// Ends a listener that could not begin, or lets it wait for the process that holds the file.
-  ///
-  /// A read that is made once fails: its caller can decide what to do instead.
-  func listenFailed(_ listen: HeldListen, _ error: any Error) {
-    held.noteVainWait(after: error, now: now, in: localStore)
-    guard localStore.isHeldByOther(error), !listen.options.isOneTimeRead else {
-      return emit(.raiseError(listen.id, .listenFailed(error)))
-    }
-    log(.notice, "Listeners wait for another process: \(error)")
-    hold(listen)
-  }
-
-  private func hold(_ listen: HeldListen) {
-    held.hold(listen)
-    // What it waits for was tried in this event, or is tried by the timer.
-    retryOnce(.beginListens, isDue: false)
-  }
-
   /// Begins the listeners that had to wait for another process, unless this one is about to be suspended: a query in the background would
   /// hold the file open.
   func beginHeldListens() throws {
@@ -97,25 +82,11 @@ extension SyncEngine {
     }
     let waiting = held.takeListens()
     for (index, listen) in waiting.enumerated() {
-      begin(listen)
+      follow(queryRuns.listen(listen, hasView: views.hasView(of: listen.query)))
       guard held.listens.isEmpty else {
         waiting[(index + 1)...].forEach { held.hold($0) }
         throw StoreError(kind: .unavailable, message: "\(held.listens.count) listeners still wait for another process.")
       }
-    }
-  }
-
-  private func activate(
-    _ query: Query, on target: TargetData, _ options: ListenOptions, _ initial: InitialViewState?
-  ) throws {
-    do {
-      follow(
-        try views.activate(
-          query, on: target, initial, isWatched: options.source == .default, isPrimary: isPrimary,
-          onlineState: link.onlineState, in: localStore))
-    } catch {
-      releaseIfUnused(target.targetID)
-      throw error
     }
   }
 
@@ -125,9 +96,10 @@ extension SyncEngine {
       switch action {
       case .emit(let action): emit(action)
       case .begin(let id, let query, let options, let view): begin(id, to: query, options, view)
-      case .listenFailed(let listen, let error): listenFailed(listen, error)
+      case .listenFailed(let listen, let error):
+        follow(held.listenFailed(listen, error, now: now, in: localStore))
       case .release(let target): releaseIfUnused(target)
-      case .followOthers: if isPrimary, localStore.hasOtherClients { retryOnce(.followOthers) }
+      case .followOthers: if isPrimary, localStore.hasOtherClients { emit(retries.appendOnce(.followOthers)) }
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
       }
     }

@@ -16,7 +16,7 @@ extension SyncEngine {
       goOffline(after: error, retrying: .start)
     }
     showSharedOnlineState()
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   func shutdown() {
@@ -47,7 +47,7 @@ extension SyncEngine {
     if link.allow(.disabledByUser) { openStreams() }
     statusWatch.outboxChanges()
     emit(.answer(id, .done))
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   func disableNetwork(_ id: RequestID) {
@@ -59,7 +59,7 @@ extension SyncEngine {
     if isPrimary { follow(link.setOnlineState(.offline)) }
     emit(.answer(id, .done))
     settle()
-    refreshRole()
+    follow(membership.refreshRole(clientState, in: localStore))
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.
@@ -103,7 +103,7 @@ extension SyncEngine {
   func userChanged(to user: String?) {
     if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
     closeStreams(for: .credentialChange)
-    retry(.changeUser(user))
+    emit(retries.append(.changeUser(user)))
   }
 
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.

@@ -8,7 +8,7 @@ extension SyncEngine {
   /// Ends an event: notifies the other clients of what has changed for them, and shows their changes.
   func settle() {
     guard localStore.isShared, !link.isForbidden(for: .shutdown) else { return }
-    if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
+    if let failure = localStore.takeCatchUpFailure() { follow(membership.catchUpFailed(failure, in: localStore)) }
     // Retries and publishing read changes of other clients, which must be shown too, but not for as long as others go on writing.
     for _ in 0..<Self.maximumNewsRounds {
       if localStore.hasNews { refreshViews([:]) }
@@ -27,14 +27,5 @@ extension SyncEngine {
       !isPrimary && link.onlineState != .offline && (views.waitForBackend || views.awaitSignOfLife)
     follow(membership.primaryWatch.endEvent(isAwaited: awaitsPrimary))
     if localStore.takeHasTold() { emit(.wakeOthers) }
-  }
-
-  /// Takes note of an error that says that another client has the lease.
-  ///
-  /// - Returns: False for any other error.
-  func leaseIsLost(_ error: any Error) -> Bool {
-    guard CacheError.isLeaseLost(error) else { return false }
-    loseLease()
-    return true
   }
 }

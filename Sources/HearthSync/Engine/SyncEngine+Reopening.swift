@@ -62,10 +62,10 @@ extension SyncEngine {
     } catch {
       log(.debug, "The batches that calls wait for cannot be looked up: \(error)")
       if handover.mayLackAnswers { membership.hasLostNotices() }
-      retryOnce(.lookUpBatches(lossReason))
+      emit(retries.appendOnce(.lookUpBatches(lossReason)))
     }
     held = HeldCalls(takingOver: handover.heldWrites)
-    if !held.writes.isEmpty { retry(.storeWrites) }
+    if !held.writes.isEmpty { emit(retries.append(.storeWrites)) }
   }
 
   /// Completes the calls that wait for batches which are not in the file.
@@ -85,32 +85,6 @@ extension SyncEngine {
       emit(try waits.completeMissing(batchID, ending, of: localStore.user, in: localStore.outbox))
     }
     membership.hasLookedUpBatches()
-  }
-
-  /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client: they are
-  /// saved then, and their callers wait for the answers, or get the outcome.
-  ///
-  /// - Throws: An error if the file cannot be read. Then none of them may be stored: it could be sent twice.
-  func findStoredWrites() throws {
-    let identities = held.identitiesToLookUp
-    guard !identities.isEmpty else { return }
-    let fates: [BatchIdentity: LocalStore.WriteFate]
-    do {
-      fates = try localStore.outbox.fates(of: identities)
-    } catch {
-      for id in cacheIsBeingReplaced ? held.lookUpFailed() : [] {
-        log(.error, "It is not known whether a write was saved: \(error)")
-        emit(.writeNotSaved(id, .outcomeUnknown))
-      }
-      throw error
-    }
-    for found in held.lookedUp(fates) {
-      let write = found.write
-      if case .pending(let batchID) = found.fate { emit(waits.add(write.id, for: batchID, write.identity)) }
-      if write.keepsOutcome { emit(.writeSaved(write.id)) }
-      if case .ended(let outcome) = found.fate { emit(.completeWrite(write.id, outcome.error)) }
-    }
-    statusWatch.outboxChanges()
   }
 }
 

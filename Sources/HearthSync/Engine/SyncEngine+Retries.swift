@@ -8,29 +8,11 @@ extension SyncEngine {
   /// that does not recognise batches would commit them again (with a full disk: at every attempt).
   func goOffline(after error: any Error, retrying operation: RetryableOperation) {
     // The next holder of the lease gets the same from the backend.
-    if leaseIsLost(error) { return }
+    if CacheError.isLeaseLost(error) { return loseLease() }
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
     follow(link.rest(for: operation.offlineCause))
-    if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
-    retry(operation, isDue: !localStore.isHeldByOther(error))
-  }
-
-  /// Appends an operation.
-  ///
-  /// - Parameter isDue: False to leave the first attempt to the timer. An operation that has waited for another process in vain would otherwise
-  ///   wait a second time in the same event, and the client with it.
-  func retry(_ operation: RetryableOperation, isDue: Bool = true) {
-    emit(retries.append(operation, isDue: isDue, now: now, jitter: configuration.jitter))
-  }
-
-  /// Appends an operation, unless it is in the list already.
-  func retryOnce(_ operation: RetryableOperation, isDue: Bool = true) {
-    if !retries.holds(operation) { retry(operation, isDue: isDue) }
-  }
-
-  /// Appends an operation that has failed with this error, unless it is in the list already.
-  func retryOnce(_ operation: RetryableOperation, after error: any Error) {
-    retryOnce(operation, isDue: !localStore.isHeldByOther(error))
+    if case CacheError.unreadableBatch = error { emit(retries.append(.setAsideUnreadableBatches)) }
+    emit(retries.append(operation, isDue: !localStore.isHeldByOther(error)))
   }
 
   /// Makes the attempts that are due.
@@ -39,7 +21,7 @@ extension SyncEngine {
   /// runs in cycles.
   func runRetries() {
     for _ in 0..<retries.takeDueAttempts() { runRetry() }
-    emit(retries.deferDueAttempts(now: now, jitter: configuration.jitter))
+    emit(retries.deferDueAttempts())
   }
 
   /// Makes one attempt at the first operation of the list.
@@ -58,7 +40,7 @@ extension SyncEngine {
     }
     // The lease was lost on the way, and the operation with it.
     if operation.needsLease, retries.leaseLossCount != leaseLossCount { return }
-    emit(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
+    emit(retries.attemptEnded(succeeded: succeeded))
     if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }
 

@@ -11,7 +11,7 @@ extension SyncEngine {
     do {
       if localStore.hasOtherClients { try catchUp() }
     } catch {
-      noteFailedCatchUp(error)
+      follow(membership.catchUpFailed(error, in: localStore))
       failure = ("The cache cannot be read: \(error)", error)
     }
     guard sender.batchWaitingForHandshake(on: id) != nil else { return true }
@@ -34,35 +34,6 @@ extension SyncEngine {
   }
 
   // MARK: - Calls of the user
-
-  /// Takes a batch back.
-  func withdraw(_ id: RequestID, _ batchID: BatchID, _ identity: BatchIdentity?, evenIfSent: Bool) {
-    do {
-      let error = StatusError(code: .cancelled, message: "The write was cancelled before the backend answered.")
-      let changes = try localStore.withdraw(
-        batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
-      sender.answeredElsewhere(batchID)
-      follow(conflicts.batchLeaves(batchID))
-      follow(waits.leftOutOfTurn(batchID, identity, error, of: signedInUser, in: localStore.outbox))
-      emit(.answer(id, .done))
-      refreshViews(changes, isReversal: true)
-      sender.outboxHasGrown()
-      fillWritePipeline()
-    } catch CacheError.unknownBatch {
-      var message = "No write \(batchID) of the current user waits for the backend."
-      if identity != nil { message += " The cache was opened anew since the call." }
-      emit(.requestFailed(id, StatusError(code: .notFound, message: message)))
-    } catch CacheError.batchMayBeSent {
-      let reason =
-        conflicts.open?.batch.batchID == batchID
-        ? "the backend has another version of its document, and no resolver has settled the conflict"
-        : "it may have reached the backend, which has not answered"
-      let message = "Write \(batchID) cannot be cancelled: \(reason). `evenIfSent: true` cancels it all the same."
-      emit(.requestFailed(id, StatusError(code: .failedPrecondition, message: message)))
-    } catch {
-      emit(.requestFailed(id, .storage("Write \(batchID) cannot be cancelled", error)))
-    }
-  }
 
   /// Ends the pauses between attempts.
   func retryNow(_ id: RequestID?) {

@@ -53,7 +53,7 @@ extension SyncEngine {
   private func refresh(_ body: (SurroundingNews) -> (any Error)?) -> (any Error)? {
     views.reports.begin()
     var news = SurroundingNews(before: localStore.takeNews(), after: News())
-    take(answers: news.before.answers)
+    follow(waits.answeredElsewhere(news.before.answers, of: signedInUser, in: localStore))
     func show(_ news: SurroundingNews) -> (any Error)? {
       // Writes of this user that other clients have taken back or seen refused.
       if news.hasReverts { views.release(reverted: news.around([:])) }
@@ -63,7 +63,7 @@ extension SyncEngine {
       localStore.isShared && views.mayReadCache
       ? localStore.withOneState { () -> (any Error)? in
         news.after = localStore.takeNews()
-        take(answers: news.after.answers)
+        follow(waits.answeredElsewhere(news.after.answers, of: signedInUser, in: localStore))
         return show(news)
       } : show(news)
     follow(views.storeReports(in: localStore))
@@ -82,25 +82,7 @@ extension SyncEngine {
     if event != nil { statusWatch.backendConfirms() }
     let (viewActions, failure) = views.apply(changes, event: event, from: localStore, amid: &group)
     follow(viewActions)
-    if let failure { refreshViewsLater(after: failure) }
     return failure
-  }
-
-  func refreshViewsLater(after failure: any Error) {
-    guard !retries.holds(.refreshViews) else { return }
-    log(.error, "Views could not be read from the cache: \(failure)")
-    retry(.refreshViews)
-  }
-
-  /// Shows documents as the cache has them, later if it cannot be read.
-  func reread(_ keys: Set<DocumentKey>) {
-    views.noteUnread(keys)
-    do {
-      if let documents = try views.takeUnread(from: localStore) { refreshViews(documents) }
-    } catch {
-      log(.error, "Views could not be read from the cache: \(error)")
-      retryOnce(.refreshViews)
-    }
   }
 }
 

@@ -19,7 +19,8 @@ extension SyncEngine {
       }
     }
     guard held.writes.isEmpty else {
-      hold(queue)
+      held.hold(queue, of: signedInUser)
+      statusWatch.outboxChanges()
       return tryHeldCalls()
     }
     var batches: [MutationBatch] = []
@@ -30,7 +31,11 @@ extension SyncEngine {
         batches = stored.map(\.batch)
         queue = []
       } catch {
-        if keep(queue, attempted: queue.count, after: error) { queue = [] }
+        let count = queue.count
+        if let kept = held.keep(queue, of: signedInUser, attempted: count, after: error, now: now, in: localStore) {
+          follow(kept)
+          queue = []
+        }
       }
     }
     for (index, write) in queue.enumerated() {
@@ -40,7 +45,11 @@ extension SyncEngine {
         batches += stored.map(\.batch)
       } catch {
         // Those behind it wait too, so that the outbox keeps their order.
-        if keep(Array(queue[index...]), attempted: 1, after: error) { break }
+        let rest = Array(queue[index...])
+        if let kept = held.keep(rest, of: signedInUser, attempted: 1, after: error, now: now, in: localStore) {
+          follow(kept)
+          break
+        }
         emit(HeldCalls.failed(write, error))
       }
     }
@@ -56,31 +65,14 @@ extension SyncEngine {
     }
   }
 
-  /// Keeps writes in memory whose storing failed for a reason that will go away.
-  ///
-  /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
-  /// - Returns: False if the error is one of the writes themselves.
-  private func keep(_ writes: [LocalWrite], attempted: Int, after error: any Error) -> Bool {
-    held.noteVainWait(after: error, now: now, in: localStore)
-    let isBusy = localStore.isHeldByOther(error)
-    guard isBusy || cacheIsBeingReplaced else { return false }
-    log(.notice, "Writes wait \(isBusy ? "for another process" : "until the cache is opened anew"): \(error)")
-    hold(writes, damagedCount: isBusy ? 0 : attempted)
-    if isBusy { retry(.storeWrites, isDue: false) }
-    return true
-  }
-
   /// True if the cache is about to be opened anew, or the client to end. What is held is handed over then (``handOver()``), or reported.
   var cacheIsBeingReplaced: Bool { localStore.isBeingReplaced }
 
-  private func hold(_ writes: [LocalWrite], damagedCount: Int = 0) {
-    held.hold(writes, of: signedInUser, damagedCount: damagedCount)
-    statusWatch.outboxChanges()
-  }
-
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
-    try findStoredWrites()
+    let (actions, failure) = held.findStoredWrites(in: localStore)
+    follow(actions)
+    if let failure { throw failure }
     while let first = held.nextGroup.first {
       let (writes, owner) = (held.nextGroup.map(\.write), first.owner)
       do {
@@ -175,7 +167,7 @@ extension SyncEngine {
     case .partingEnded(let unanswered):
       sender.noteFailedAttempt(at: unanswered.map(\.batchID))
       fillWritePipeline()
-      if link.isForbidden(for: .disabledByUser) { refreshRole() }
+      if link.isForbidden(for: .disabledByUser) { follow(membership.refreshRole(clientState, in: localStore)) }
     case .ended(let rejected, let unanswered):
       statusWatch.outboxChanges()
       let byteCount = { try? self.localStore.outbox.byteCount(of: $0) }
@@ -210,14 +202,20 @@ extension SyncEngine {
       case .outboxChanges: statusWatch.outboxChanges()
       case .backendConfirms: statusWatch.backendConfirms()
       case .show(let changes, let isReversal): refreshViews(changes, isReversal: isReversal)
-      case .synchronize: retryOnce(.synchronizeViews)
+      case .leave(let batchID):
+        sender.answeredElsewhere(batchID)
+        follow(conflicts.batchLeaves(batchID))
+      case .sendOn:
+        sender.outboxHasGrown()
+        fillWritePipeline()
+      case .synchronize: emit(retries.appendOnce(.synchronizeViews))
       }
     }
   }
 
   /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
   func attempt(_ operation: RetryableOperation) {
-    guard !retries.holdsAnswers else { return retry(operation) }
+    guard !retries.holdsAnswers else { return emit(retries.append(operation)) }
     do {
       try carryOut(operation)
     } catch {

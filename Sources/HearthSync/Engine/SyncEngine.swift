@@ -13,6 +13,7 @@ package import HearthModel
 /// * ``CacheMembership`` decides on the role in a shared cache, and knows what the other clients were told;
 /// * ``BackgroundWork`` decides when garbage is collected and indexes are filled, and holds the bundles that are being loaded;
 /// * ``QueryRuns`` runs queries for one-time reads and for the first results of listeners, big ones in the background;
+/// * ``CacheRequests`` answers the requests that one call of the cache answers;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
 /// * ``Conflicts`` resolves conflicts between waiting writes and what others have written;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
@@ -28,7 +29,6 @@ package import HearthModel
 package final class SyncEngine {
   /// The cache. Only the engine and its parts change it.
   let localStore: LocalStore
-  let configuration: SyncConfiguration
 
   /// The times of the event being handled.
   var time = EventTime()
@@ -43,6 +43,8 @@ package final class SyncEngine {
   var views: QueryViews
   /// One-time reads, and the queries that run in the background.
   var queryRuns: QueryRuns
+  /// The requests that the cache answers at once.
+  private let requests: CacheRequests
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -67,15 +69,15 @@ package final class SyncEngine {
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
-    self.configuration = configuration
     let numbers = StreamNumbers()
     link = BackendLink(configuration: configuration, numbers: numbers, databaseID: localStore.databaseID)
     sender = OutboxSender(
       configuration: configuration, numbers: numbers, cacheID: localStore.cacheID, user: localStore.user)
-    retries = RetryQueue(parameters: configuration.backoff)
+    retries = RetryQueue(configuration: configuration)
     conflicts = Conflicts(configuration: configuration, databaseID: localStore.databaseID)
     localStore.conflictRules = configuration.conflictRules
     membership = CacheMembership(isShared: localStore.isShared, configuration: configuration)
+    requests = CacheRequests(localStore: localStore)
     queryRuns = QueryRuns(localStore: localStore, configuration: configuration)
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
@@ -95,6 +97,7 @@ package final class SyncEngine {
   package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
     time.advance(to: now, wallTime: wallTime)
     link.advance(to: self.now)
+    retries.advance(to: self.now)
     if link.isForbidden(for: .shutdown) {
       emit(event.refusal)
     } else {
@@ -156,11 +159,13 @@ package final class SyncEngine {
       lookForNews()
       tryHeldCalls()
     case .saveWrites: storeHeldWrites(attempts: 1)
-    case .suspend: suspend()
-    case .resume: resume()
+    case .suspend:
+      queryRuns.noteSuspension()
+      follow(membership.suspend(in: localStore))
+    case .resume: follow(membership.resume(in: localStore))
     case .setVisibility(let isVisible):
       membership.setVisibility(isVisible)
-      refreshRole()
+      follow(membership.refreshRole(clientState, in: localStore))
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): watchStreamClosed(id, error)
@@ -178,9 +183,7 @@ package final class SyncEngine {
     switch request {
     case .readDocument(let key):
       storeWritesBeforeRead()
-      answer(id, failure: "Document \(key.canonicalString) could not be read from the cache") {
-        .document(try localStore.readDocument(key))
-      }
+      follow(requests.readDocument(id, key))
     case .readQuery(let query):
       storeWritesBeforeRead()
       follow(queryRuns.readQuery(id, query))
@@ -189,78 +192,29 @@ package final class SyncEngine {
       follow(queryRuns.readAggregation(id, query, aggregations))
     case .readPendingWrites(let query, let maximum):
       storeWritesBeforeRead()
-      answer(id, failure: "The pending writes could not be read from the cache") {
-        .pendingWrites(try localStore.outbox.pendingWrites(in: query, maximumDocuments: maximum))
-      }
-    case .readNamedQuery(let name):
-      answer(id, failure: "The named query could not be read from the cache") {
-        .query(try localStore.bundles.query(named: name)?.query)
-      }
+      follow(requests.readPendingWrites(id, in: query, maximumDocuments: maximum))
+    case .readNamedQuery(let name): follow(requests.readNamedQuery(id, name))
     case .waitForPendingWrites:
       emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
     case .withdraw(let batchID, let evenIfSent, let identity):
-      withdraw(id, batchID, identity, evenIfSent: evenIfSent)
+      follow(
+        waits.withdraw(
+          id, batchID, identity, evenIfSent: evenIfSent, of: signedInUser, conflicting: conflicts.open?.batch.batchID,
+          at: wallTime, in: localStore))
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
     case .discardRejected(let batches, let identities):
-      let isDone = change(id, failure: "Rejected writes could not be discarded") {
-        try localStore.discardRejected(batches, identities: identities, of: signedInUser)
-      }
-      if isDone { statusWatch.outboxChanges() }
-    case .discardResolvedConflicts(let ids):
-      let isDone = change(id, failure: "Resolved conflicts could not be discarded") {
-        try localStore.discardResolvedConflicts(ids, of: signedInUser)
-      }
-      if isDone { statusWatch.outboxChanges() }
-    case .setIndexes(let definitions):
-      let isDone = change(id, failure: "The index configuration could not be stored") {
-        try localStore.setIndexes(definitions)
-      }
-      if isDone { emit(work.indexesChanged()) }
-    case .deleteAllIndexes:
-      let isDone = change(id, failure: "The indexes could not be deleted") { try localStore.deleteAllIndexes() }
-      if isDone { emit(work.indexesChanged()) }
-    case .clear(var run):
-      // One step: the caller asks for the next, so that what is waiting comes in between. No view changes: documents that a listener shows
-      // stay, in whichever client it is.
-      answer(id, failure: "The cache could not be cleared") {
-        try localStore.advance(&run) { queryRuns.mayShow($0) || views.shows($0) }
-        return .clearing(run)
-      }
-    case .pin(let query): change(id, failure: "The pin could not be stored") { try localStore.pin(query) }
-    case .unpin(let query): change(id, failure: "The pin could not be stored") { try localStore.unpin(query) }
-    case .readPinnedQueries:
-      answer(id, failure: "The pinned queries could not be read") { .queries(try localStore.pinnedQueries()) }
+      follow(requests.discardRejected(id, batches, identities, of: signedInUser))
+    case .discardResolvedConflicts(let ids): follow(requests.discardResolvedConflicts(id, ids, of: signedInUser))
+    case .setIndexes(let definitions): follow(requests.setIndexes(id, definitions))
+    case .deleteAllIndexes: follow(requests.deleteAllIndexes(id))
+    case .clear(let run): follow(requests.clear(id, run) { queryRuns.mayShow($0) || views.shows($0) })
+    case .pin(let query): follow(requests.pin(id, query))
+    case .unpin(let query): follow(requests.unpin(id, query))
+    case .readPinnedQueries: follow(requests.readPinnedQueries(id))
     case .enableNetwork: enableNetwork(id)
     case .disableNetwork: disableNetwork(id)
     }
-  }
-
-  /// Answers a request with the result of an operation on the cache.
-  ///
-  /// - Parameter failure: Stands before the error if the operation fails.
-  func answer(_ id: RequestID, failure: String, _ operation: () throws -> EngineAnswer) {
-    do {
-      emit(.answer(id, try operation()))
-    } catch {
-      emit(.requestFailed(id, .storage(failure, error)))
-    }
-  }
-
-  /// Answers a request whose change of the cache is done.
-  ///
-  /// - Parameter failure: Stands before the error if the change fails.
-  /// - Returns: False if it has failed.
-  @discardableResult
-  func change(_ id: RequestID, failure: String, _ change: () throws -> Void) -> Bool {
-    do {
-      try change()
-    } catch {
-      emit(.requestFailed(id, .storage(failure, error)))
-      return false
-    }
-    emit(.answer(id, .done))
-    return true
   }
 
   private func timerFired(_ kind: TimerKind) {
@@ -274,11 +228,12 @@ package final class SyncEngine {
     case .ownWritesTimeout: follow(views.ownWritesTimerFired(now: now))
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
-    case .asyncQueueRetry: retries.timerFired(now: now)
+    case .asyncQueueRetry: retries.timerFired()
     case .conflictRetry: follow(conflicts.timerFired())
     case .lruGarbageCollection: garbageCollectionTimerFired()
     case .clientMetadataRefresh:
-      clientRefreshTimerFired()
+      lookForNews()
+      follow(membership.refreshTimerFired(clientState, in: localStore))
       tryHeldCalls()
     case .indexBackfill: emit(work.indexTimerFired())
     }
@@ -296,6 +251,17 @@ package final class SyncEngine {
 
   func log(_ level: LogLevel, _ message: String) {
     actions.append(.log(level, message))
+  }
+
+  /// Carries out actions of requests to the cache, in order.
+  private func follow(_ requestActions: [CacheRequests.Action]) {
+    for action in requestActions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .outboxChanges: statusWatch.outboxChanges()
+      case .indexesChange: emit(work.indexesChanged())
+      }
+    }
   }
 
   /// Carries out actions of the link; the views see a new online state at its place among them.
@@ -322,13 +288,19 @@ package final class SyncEngine {
         membership.published.watchEnds(of: target)
         follow(link.unwatch(target, confirmed: confirmedKeys))
       case .unwatch: break
-      case .stopWatching(let target): noteUse { try localStore.stopWatching(target) }
-      case .leave(let target): noteUse { try localStore.leaveTarget(target) }
+      case .stopWatching(let target): follow(membership.stopWatching(target, in: localStore))
+      case .leave(let target): follow(membership.leave(target, in: localStore))
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): views.reports.add(changes)
-      case .reread(let keys): reread(keys)
+      case .reread(let keys): follow(views.reread(keys, from: localStore))
+      case .show(let documents): refreshViews(documents)
+      case .readFailed(let error):
+        guard !retries.holds(.refreshViews) else { break }
+        log(.error, "Views could not be read from the cache: \(error)")
+        emit(retries.append(.refreshViews))
+      case .showLater: emit(retries.appendOnce(.refreshViews))
       case .considerIndexes(let query, let execution): emit(work.considerIndexes(for: query, after: execution))
-      case .synchronize: retryOnce(.synchronizeViews)
+      case .synchronize: emit(retries.appendOnce(.synchronizeViews))
       case .loseLease: loseLease()
       }
     }
@@ -336,18 +308,6 @@ package final class SyncEngine {
 
   /// The documents that the link has to know, for one call.
   var confirmedKeys: ConfirmedKeys { views.confirmedKeys }
-
-  // MARK: - Targets
-
-  /// Stores that this client uses a target no more, or less; until it has succeeded, the backend is asked for more than is needed.
-  private func noteUse(_ operation: () throws -> Void) {
-    do {
-      try operation()
-    } catch {
-      log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      retryOnce(.storeTargetUses, after: error)
-    }
-  }
 
   // MARK: - Storage operations
 
@@ -384,9 +344,9 @@ package final class SyncEngine {
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()
-      case .storeTargetUses: try storeTargetUses()
-      case .rejoin: try rejoin()
-      case .storeRole: try storeRole()
+      case .storeTargetUses: follow(try membership.storeTargetUses(ownTargets, in: localStore))
+      case .rejoin: follow(try membership.rejoin(ownTargets, clientState, in: localStore))
+      case .storeRole: follow(try membership.storeRole(clientState, in: localStore))
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()

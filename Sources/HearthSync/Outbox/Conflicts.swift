@@ -1,39 +1,6 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The end of a conflict, not yet stored.
-struct SettledConflict {
-  enum End {
-    case resolved(LocalStore.ConflictOutcome)
-    case rejected(StatusError)
-  }
-
-  let batch: MutationBatch
-  let owner: String?
-  let end: End
-
-  /// True if nothing of the batch is left to be sent.
-  var leavesOutbox: Bool {
-    switch end {
-    case .resolved(let outcome): outcome.mutations.isEmpty
-    case .rejected: true
-    }
-  }
-
-  /// The decisions, for the application.
-  var reports: [ConflictReport] {
-    if case .resolved(let outcome) = end { outcome.reports } else { [] }
-  }
-
-  /// The error with which its write ends, if nothing of it is left; nil if the write has succeeded.
-  var error: StatusError? {
-    switch end {
-    case .resolved(let outcome): outcome.ending
-    case .rejected(let error): error
-    }
-  }
-}
-
 /// Conflicts between pending writes and the writes of others, where the application has set rules.
 ///
 /// A batch with such documents is sent with its base versions as preconditions. When the backend refuses it, its documents are read, and
@@ -60,8 +27,16 @@ struct Conflicts {
     case emit(SyncAction)
     /// An observer of the outbox may see a change.
     case outboxChanges
-    /// The conflict ends: the outcome must be stored, and the outbox goes on.
+    /// The conflict ends: the outcome must be stored (``Conflicts/store(_:at:in:)``).
     case store(SettledConflict)
+    /// The batch was compared with the backend's documents: what is sent from now on is another attempt.
+    case settle(BatchID)
+    /// Nothing of the batch is left to be sent: the calls that wait for it end, with an error if there is one.
+    case complete(SettledConflict)
+    /// Show these documents, as the local view now has them; `isReversal` if a write has gone from them without an effect.
+    case show(DocumentMap, isReversal: Bool)
+    /// The outcome could not be stored: the outbox rests until the storage works.
+    case rest(after: any Error)
     /// Batches may be sent again.
     case sendOn
     /// This client may send its outbox, in a turn with the lease.

@@ -11,6 +11,10 @@ extension WriteWaits {
     case backendConfirms
     /// Show these documents, as the local view now has them; `isReversal` if a write has gone from them without an effect.
     case show(DocumentMap, isReversal: Bool = false)
+    /// The batch was answered or taken back elsewhere: it must not be sent, and nothing needs to wait for it.
+    case leave(BatchID)
+    /// There is room for batches of the outbox, which must be read.
+    case sendOn
     /// The outbox cannot be read: bring everything in line with the file later.
     case synchronize
   }
@@ -52,6 +56,52 @@ extension WriteWaits {
     // An answer to a former user's batch says nothing of this user's.
     if isActiveUsers { completions += batchAnswered(batchID) }
     return [.outboxChanges, .backendConfirms] + completions.map { .emit($0) }
+  }
+
+  /// Completes the calls that wait for batches which other clients have seen answered.
+  ///
+  /// - Parameter user: The user who is signed in.
+  mutating func answeredElsewhere(_ answers: [News.Answer], of user: String?, in localStore: LocalStore) -> [Action] {
+    var actions: [Action] = answers.isEmpty ? [] : [.outboxChanges]
+    for answer in answers {
+      actions.append(.leave(answer.batchID))
+      actions += complete(answer.batchID, answer.identity, answer.error).map { .emit($0) }
+    }
+    // Not by the number of an answered batch: a conflict may end a batch while earlier ones wait.
+    guard answers.contains(where: \.isActiveUsers), localStore.isUser(user) else { return actions }
+    return actions + lower(of: user, in: localStore.outbox)
+  }
+
+  /// Takes a batch back.
+  ///
+  /// - Parameters:
+  ///   - user: The user who is signed in.
+  ///   - conflicting: The batch whose conflict the outbox waits for; nil if there is none.
+  ///   - time: The device's time.
+  mutating func withdraw(
+    _ id: RequestID, _ batchID: BatchID, _ identity: BatchIdentity?, evenIfSent: Bool, of user: String?,
+    conflicting: BatchID?, at time: Timestamp, in localStore: LocalStore
+  ) -> [Action] {
+    do {
+      let error = StatusError(code: .cancelled, message: "The write was cancelled before the backend answered.")
+      let changes = try localStore.withdraw(
+        batchID, identity, evenIfSent: evenIfSent, error, of: .user(user), at: time)
+      return [.leave(batchID)] + leftOutOfTurn(batchID, identity, error, of: user, in: localStore.outbox)
+        + [.emit(.answer(id, .done)), .show(changes, isReversal: true), .sendOn]
+    } catch CacheError.unknownBatch {
+      var message = "No write \(batchID) of the current user waits for the backend."
+      if identity != nil { message += " The cache was opened anew since the call." }
+      return [.emit(.requestFailed(id, StatusError(code: .notFound, message: message)))]
+    } catch CacheError.batchMayBeSent {
+      let reason =
+        conflicting == batchID
+        ? "the backend has another version of its document, and no resolver has settled the conflict"
+        : "it may have reached the backend, which has not answered"
+      let message = "Write \(batchID) cannot be cancelled: \(reason). `evenIfSent: true` cancels it all the same."
+      return [.emit(.requestFailed(id, StatusError(code: .failedPrecondition, message: message)))]
+    } catch {
+      return [.emit(.requestFailed(id, .storage("Write \(batchID) cannot be cancelled", error)))]
+    }
   }
 
   /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.

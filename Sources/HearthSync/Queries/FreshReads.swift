@@ -75,8 +75,22 @@ extension QueryViews {
     freshReads.awaitingPrimary.append(listener)
   }
 
-  /// Returns the reads that wait for a sign of life, each with the target of its query. They go on waiting, for an answer of the backend.
-  mutating func takeReadsAwaitingSignOfLife() -> [(listener: ListenerID, target: TargetID)] {
+  /// The primary client has given a sign of life: the reads that wait for it are shown what it has published.
+  mutating func signOfLifeWasGiven() -> [Action] {
+    takeReadsAwaitingSignOfLife().flatMap { endWait(of: $0.listener, isAnswered: true) }
+  }
+
+  /// Lets the backend answer the reads that wait for a sign of life, because this client has the connection now.
+  ///
+  /// - Parameter request: Returns a target as the backend was asked for it last; nil if it is not asked.
+  mutating func readFreshly(_ request: (TargetID) -> TargetData?) -> [Action] {
+    takeReadsAwaitingSignOfLife().flatMap { listener, target in
+      request(target).map { readFreshly(listener, $0) } ?? endWait(of: listener, isAnswered: false)
+    }
+  }
+
+  /// Returns the reads that wait for a sign of life, each with the target of its query.
+  private mutating func takeReadsAwaitingSignOfLife() -> [(listener: ListenerID, target: TargetID)] {
     defer { freshReads.awaitingPrimary = [] }
     return freshReads.awaitingPrimary.compactMap { listener in
       queries.id(of: listener).flatMap { queries[$0] }.map { (listener, $0.targetID) }

@@ -13,7 +13,9 @@ extension QueryRuns {
   // MARK: - Listens
 
   /// Lets a listen of a query that has no view wait for the first result, if the query is a big one; otherwise the listen begins.
-  mutating func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) -> [Action] {
+  mutating func listen(_ listen: HeldListen, hasView: Bool) -> [Action] {
+    let (id, query, options) = (listen.id, listen.query, listen.options)
+    if hasView { return [.begin(id, to: query, options, nil)] }
     if join(id, to: query, options) { return [] }
     var actions: [Action] = []
     guard var backgroundQuery = makeBackgroundQuery(query, wantsConfirmedKeys: true, &actions) else {
@@ -30,12 +32,12 @@ extension QueryRuns {
         }
         backgroundQuery = newer
       }
-      let listen = BackgroundListen(
+      let run = BackgroundListen(
         targetID: target.targetID, backgroundQuery: backgroundQuery, attempt: 1, listeners: [(id, options)])
-      return actions + [start(listen)]
+      return actions + [start(run)]
     } catch {
       backgroundQuery.close()
-      return actions + [.listenFailed(HeldListen(id: id, query: query, options: options), error)]
+      return actions + [.listenFailed(listen, error)]
     }
   }
 

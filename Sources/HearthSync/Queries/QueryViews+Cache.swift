@@ -11,22 +11,27 @@ extension QueryViews {
   ///   - initial: The first state of the view; nil for running the query now.
   ///   - isWatched: True if the listener is one to the backend.
   ///   - isPrimary: False at a client that relies on what another one says of the target.
+  /// - Returns: The error if the query could not be run. Then the target is released.
   mutating func activate(
     _ query: Query, on target: TargetData, _ initial: InitialViewState?, isWatched: Bool, isPrimary: Bool,
     onlineState: OnlineState, in localStore: LocalStore
-  ) throws -> [Action] {
+  ) -> (actions: [Action], failure: (any Error)?) {
     var actions: [Action] = []
-    // Before the query runs: its result must not be older than what is said of it.
-    var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
-    if agreement != .open, initial != nil, localStore.hasNews {
-      agreement = .open
-      actions.append(.synchronize)
-    }
-    let first = try initial ?? Self.run(query, in: localStore, &actions)
-    localStore.viewBegins(of: target.targetID, showing: first.documents.documents)
-    return actions
-      + activate(
+    do {
+      // Before the query runs: its result must not be older than what is said of it.
+      var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
+      if agreement != .open, initial != nil, localStore.hasNews {
+        agreement = .open
+        actions.append(.synchronize)
+      }
+      let first = try initial ?? Self.run(query, in: localStore, &actions)
+      localStore.viewBegins(of: target.targetID, showing: first.documents.documents)
+      actions += activate(
         query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: onlineState)
+      return (actions, nil)
+    } catch {
+      return ([.release(target.targetID, unconfirmedKeys: [])], error)
+    }
   }
 
   /// Gives a target that another client uses a view here, if it has a row, no view, and no listener that waits for its first result.
@@ -67,9 +72,11 @@ extension QueryViews {
     _ changes: DocumentMap, event: RemoteEvent?, from localStore: LocalStore, amid group: inout WriteGroup?
   ) -> (actions: [Action], failure: (any Error)?) {
     let execute = { (query: Query) in try localStore.execute(query, usePreviousResults: false).documents }
-    return apply(
+    var (actions, failure) = apply(
       changes, event: event, refill: { try group?.result(of: $0, execute: execute) ?? execute($0) },
       localDocuments: { try localStore.queries.writtenDocuments(among: $0) })
+    if let failure { actions.append(.readFailed(failure)) }
+    return (actions, failure)
   }
 
   /// Takes over the keys that the file has for a target, before the backend is asked for it: it sends what has changed since the state that the
@@ -93,18 +100,16 @@ extension QueryViews {
   }
 
   /// Lets a view that has got its first listener say whether it is answered.
-  ///
-  /// - Returns: The error if the documents of the user could not be read.
-  mutating func lookForOwnWrites(of query: Query, in localStore: LocalStore) -> (any Error)? {
-    guard let keys = keysOfPossibleGap(of: query) else { return nil }
+  mutating func lookForOwnWrites(of query: Query, in localStore: LocalStore) -> [Action] {
+    guard let keys = keysOfPossibleGap(of: query) else { return [] }
     do {
       let written = try localStore.queries.writtenDocuments(among: keys)
       // The view does not show the news yet. When it does, that is decided.
       noteOwnWrites(localStore.hasNews ? nil : written, of: query)
-      return nil
+      return []
     } catch {
       noteOwnWrites(nil, of: query)
-      return error
+      return [.readFailed(error)]
     }
   }
 
@@ -123,6 +128,16 @@ extension QueryViews {
   }
 
   // MARK: - Documents that are not shown as they are
+
+  /// Reads documents that views must show as the cache has them, with those that could not be read before.
+  mutating func reread(_ keys: Set<DocumentKey>, from localStore: LocalStore) -> [Action] {
+    noteUnread(keys)
+    do {
+      return try takeUnread(from: localStore).map { [.show($0)] } ?? []
+    } catch {
+      return [.emit(.log(.error, "Views could not be read from the cache: \(error)")), .showLater]
+    }
+  }
 
   /// Reads the documents that could not be read before; nil if there are none. The next change shows them.
   mutating func takeUnread(from localStore: LocalStore) throws -> DocumentMap? {

@@ -72,7 +72,7 @@ extension QueryViews {
   }
 
   /// Notes that no other client uses a target any more. Its view goes if it has no listener here.
-  mutating func dropForOthers(_ target: TargetID) -> [Action] {
+  private mutating func dropForOthers(_ target: TargetID) -> [Action] {
     guard foreignTargets.removeValue(forKey: target) != nil else { return [] }
     var actions: [Action] = []
     for id in queries.ids(of: target) where queries[id]?.listeners.isEmpty == true {
@@ -80,6 +80,47 @@ extension QueryViews {
       actions += Self.lookups(limbo.viewRemoved(id))
     }
     return unwatchIfUnused(target) + actions
+  }
+
+  /// The targets whose use by other clients may have changed, first those that they do not use any more.
+  ///
+  /// - Parameter others: The targets of other clients; true if they want the backend to be asked for it.
+  func targetsToFollow(_ others: [TargetID: Bool]) -> [TargetID] {
+    foreignTargets.keys.filter { others[$0] == nil }.sorted() + others.keys.sorted()
+  }
+
+  /// Follows what other clients want of a target, at the client that has the streams.
+  ///
+  /// - Parameters:
+  ///   - isWatched: True if they want the backend to be asked for it; nil if they do not use it any more.
+  ///   - isAskedFor: True if the backend is asked for it now.
+  ///   - hasWaitingListener: True if a listener of this client waits for its first result.
+  mutating func follow(
+    _ target: TargetID, isWatched: Bool?, isAskedFor: Bool, hasWaitingListener: Bool, onlineState: OnlineState,
+    in localStore: LocalStore
+  ) throws -> [Action] {
+    guard let isWatched else {
+      if !hasListeners(on: target) {
+        try localStore.dropTarget(target, unconfirmedKeys: unconfirmedKeys(of: target))
+      }
+      return dropForOthers(target)
+    }
+    guard foreignTargets[target] != isWatched else { return [] }
+    var data: TargetData?
+    var actions: [Action] = []
+    if !hasView(on: target) {
+      (data, actions) = try adopt(
+        target, isWatched: isWatched, hasWaitingListener: hasWaitingListener, onlineState: onlineState, in: localStore)
+    } else if isWatched, !isAskedFor {
+      data = try localStore.adoptTarget(target)
+      try takeOverConfirmedKeys(of: target, from: localStore)
+    } else if foreignTargets[target] == nil {
+      try localStore.followTarget(target)
+    }
+    guard hasView(on: target) else { return actions }
+    keepForOthers(target, isWatched: isWatched)
+    if !isWatched { return actions + unwatchIfUnused(target) }
+    return actions + (data.map { [.watch($0)] } ?? [])
   }
 
   /// The row of a target has gone while this client was taken for dead, and another one has taken its place.

@@ -134,6 +134,10 @@ enum RetryableOperation: Equatable {
 /// make the client request the same data from the backend repeatedly without a pause. An operation that has waited for another process's
 /// lock would wait a second time in the same event.
 struct RetryQueue {
+  private let jitter: @Sendable () -> Double
+
+  /// Monotonic time of the event being handled.
+  private var now: Duration = .zero
   private var operations: [RetryableOperation] = []
   private var attemptsDue = 0
   private var backoff: ExponentialBackoff
@@ -142,8 +146,14 @@ struct RetryQueue {
   /// Rises with each loss of the lease, so that the end of an attempt does not count for another operation.
   private(set) var leaseLossCount = 0
 
-  init(parameters: ExponentialBackoff.Parameters) {
-    backoff = ExponentialBackoff(parameters: parameters, now: .zero)
+  init(configuration: SyncConfiguration) {
+    jitter = configuration.jitter
+    backoff = ExponentialBackoff(parameters: configuration.backoff, now: .zero)
+  }
+
+  /// Takes the time of the next event.
+  mutating func advance(to now: Duration) {
+    self.now = now
   }
 
   /// The operation to be tried next.
@@ -179,20 +189,26 @@ struct RetryQueue {
     return nil
   }
 
-  /// - Parameter isDue: False if the first attempt waits for the timer.
-  mutating func append(
-    _ operation: RetryableOperation, isDue: Bool = true, now: Duration, jitter: () -> Double
-  ) -> [SyncAction] {
+  /// Appends an operation.
+  ///
+  /// - Parameter isDue: False to leave the first attempt to the timer. An operation that has waited for another process in vain would otherwise
+  ///   wait a second time in the same event, and the client with it.
+  mutating func append(_ operation: RetryableOperation, isDue: Bool = true) -> [SyncAction] {
     if operation.lane == .users {
       // Behind the other changes, before all else.
       operations = operations.filter { $0.lane == .users } + [operation] + operations.filter { $0.lane != .users }
     } else {
       operations.append(operation)
     }
-    if case .probe = operation, isProbeInDoubt { return startTimer(now: now, jitter: jitter) }
-    guard isDue else { return timerRuns ? [] : startTimer(now: now, jitter: jitter) }
+    if case .probe = operation, isProbeInDoubt { return startTimer() }
+    guard isDue else { return timerRuns ? [] : startTimer() }
     attemptsDue += 1
     return []
+  }
+
+  /// Appends an operation, unless it is in the list already.
+  mutating func appendOnce(_ operation: RetryableOperation, isDue: Bool = true) -> [SyncAction] {
+    holds(operation) ? [] : append(operation, isDue: isDue)
   }
 
   /// True if an attempt is due.
@@ -206,10 +222,10 @@ struct RetryQueue {
 
   /// Leaves what is in the list to the timer, with the attempts that have become due. The loss of the lease may have ended an attempt without
   /// starting it.
-  mutating func deferDueAttempts(now: Duration, jitter: () -> Double) -> [SyncAction] {
+  mutating func deferDueAttempts() -> [SyncAction] {
     attemptsDue = 0
     guard !operations.isEmpty, !timerRuns else { return [] }
-    return startTimer(now: now, jitter: jitter)
+    return startTimer()
   }
 
   /// Something was stored: the next pause is the shortest.
@@ -219,17 +235,17 @@ struct RetryQueue {
   }
 
   /// The first operation was tried. Starts the timer for the next attempt, if there must be one.
-  mutating func attemptEnded(succeeded: Bool, now: Duration, jitter: () -> Double) -> [SyncAction] {
+  mutating func attemptEnded(succeeded: Bool) -> [SyncAction] {
     assert(!operations.isEmpty, "An attempt has \(succeeded ? "succeeded" : "failed") that was at no operation.")
     if succeeded, !operations.isEmpty {
       if case .probe = operations.removeFirst() { isProbeInDoubt = true } else { storageProven() }
     } else if let failing = operations.first?.lane {
       operations = operations.filter { $0.lane != failing } + operations.filter { $0.lane == failing }
     }
-    return operations.isEmpty ? stopTimer() : startTimer(now: now, jitter: jitter)
+    return operations.isEmpty ? stopTimer() : startTimer()
   }
 
-  mutating func timerFired(now: Duration) {
+  mutating func timerFired() {
     guard timerRuns else { return }
     timerRuns = false
     backoff.attemptBegins(now: now)
@@ -243,7 +259,7 @@ struct RetryQueue {
     return stopTimer()
   }
 
-  private mutating func startTimer(now: Duration, jitter: () -> Double) -> [SyncAction] {
+  private mutating func startTimer() -> [SyncAction] {
     timerRuns = true
     return [.startTimer(.asyncQueueRetry, after: backoff.nextDelay(now: now, jitter: jitter()))]
   }

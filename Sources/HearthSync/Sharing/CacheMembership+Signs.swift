@@ -24,6 +24,13 @@ extension CacheMembership {
     }
   }
 
+  /// A notice of the primary client was found.
+  ///
+  /// - Parameter readWaits: True if a read waits for a sign of life.
+  mutating func primaryWasHeard(at now: Duration, readWaits: Bool) -> [Action] {
+    isPrimary ? [] : primaryWatch.primaryHasWritten(at: now, readWaits: readWaits) + [.answerReads]
+  }
+
   mutating func giveSignOfLife(in localStore: LocalStore) -> [Action] {
     do {
       try localStore.giveSignOfLife()

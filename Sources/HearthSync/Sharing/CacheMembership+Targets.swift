@@ -18,6 +18,35 @@ extension CacheMembership {
     }
   }
 
+  /// Stores that the backend need not send a target on behalf of this client any more.
+  func stopWatching(_ target: TargetID, in localStore: LocalStore) -> [Action] {
+    noteUse(in: localStore) { try localStore.stopWatching(target) }
+  }
+
+  /// Stores that only other clients use a target now.
+  func leave(_ target: TargetID, in localStore: LocalStore) -> [Action] {
+    noteUse(in: localStore) { try localStore.leaveTarget(target) }
+  }
+
+  /// Until the use is stored, the backend is asked for more than is needed.
+  private func noteUse(in localStore: LocalStore, _ operation: () throws -> Void) -> [Action] {
+    do {
+      try operation()
+      return []
+    } catch {
+      let message = "Other clients cannot be told of the targets in use: \(error)"
+      return [.emit(.log(.warning, message)), .retry(.storeTargetUses, isDue: !localStore.isHeldByOther(error))]
+    }
+  }
+
+  /// Brings what the file says of the targets in use in line with the listeners: other clients may have taken targets for unused, and an end
+  /// of use may not have been stored.
+  ///
+  /// - Parameter targets: The targets of the listeners of this client, with true for those to watch at the backend.
+  func storeTargetUses(_ targets: [TargetID: Bool], in localStore: LocalStore) throws -> [Action] {
+    [.move(try localStore.storeTargetUses(targets))]
+  }
+
   /// The backend has refused a target, which concerns the other clients if this one has the streams.
   func publishRejection(of target: TargetID, _ error: StatusError, in localStore: LocalStore) -> [Action] {
     guard isPrimary else { return [] }

@@ -3,27 +3,10 @@ internal import HearthModel
 
 /// The turns that clients take with the lease: see ``LeaseTurn``.
 extension CacheMembership {
-  /// The state of the client while it holds the lease.
-  struct TurnState {
-    var now: Duration
-    var reach: BackendLink.Reach
-    var onlineState: OnlineState
-    /// True if the application has disabled the network.
-    var isDisabled: Bool
-    /// The monotonic time at which the open watch stream was opened; nil while none is open.
-    var watchStreamOpenedAt: Duration?
-    /// True if the backend may have committed batches and has not answered, or its answers are not stored.
-    var awaitsAnswers: Bool
-    /// True while the outbox waits for a conflict.
-    var hasConflict: Bool
-    /// True while the outbox waits for the application to resolve a conflict.
-    var waitsForApplication: Bool
-  }
-
   /// Ends the turn of this client if another one has a use for the lease and the turn has lasted long enough.
   ///
   /// - Returns: True if another client gets the lease.
-  mutating func endTurn(_ state: TurnState, in localStore: LocalStore) -> (isLeft: Bool, actions: [Action]) {
+  mutating func endTurn(_ state: ClientState, in localStore: LocalStore) -> (isLeft: Bool, actions: [Action]) {
     guard isPrimary, !localStore.leaseIsLost else { return (false, []) }
     do {
       try noteConnection(state, in: localStore)
@@ -46,7 +29,7 @@ extension CacheMembership {
   }
 
   /// Follows whether this client, which holds the lease, reaches the backend.
-  private mutating func noteConnection(_ state: TurnState, in localStore: LocalStore) throws {
+  private mutating func noteConnection(_ state: ClientState, in localStore: LocalStore) throws {
     noteReach(state.reach, isDisabled: state.isDisabled, at: state.now)
     switch state.reach {
     case .outOfReach, .connecting: return
@@ -60,7 +43,7 @@ extension CacheMembership {
     turn.backendIsReached()
   }
 
-  private func outageIsOver(_ state: TurnState) -> Bool {
+  private func outageIsOver(_ state: ClientState) -> Bool {
     turn.outageIsOver(by: state.watchStreamOpenedAt, lasting: configuration.streamHealthyAfter, at: state.now)
   }
 

@@ -8,26 +8,53 @@ internal import HearthModel
 /// | the lease was taken, and the views cover all clients | primary; the watch of the primary client ends | - |
 /// | the lease is lost or left | - | secondary |
 /// | the lease is passed to another client | waits until that client takes it | - |
+/// | the process is suspended | away from the others | secondary, and away from the others |
+/// | the client rejoins the others | among them again | - |
+///
+/// It decides on the role with the state of the client that the engine hands it (``ClientState``). It asks for the changes of role as actions,
+/// because they concern the streams and the views: the engine says when they are done (``becomePrimary(at:agreements:watched:)``,
+/// ``stepDown()``).
 ///
 /// The parts keep their state private: ``turn`` and ``published`` are of use at the primary client, ``primaryWatch`` at a secondary one.
 ///
-/// It writes the notices to other clients and leaves the lease, in the cache that it is passed. The consequences for the streams are
-/// actions.
+/// In the cache that it is passed, it writes the notices to other clients, stores the role and the uses of targets, and takes and leaves the
+/// lease.
 struct CacheMembership {
   enum Action: Equatable {
     case emit(SyncAction)
     /// The client that has the streams is asked for a sign of life: call ``CacheMembership/ask(in:)``.
     case ask
+    /// The primary client has written something: answer the reads that wait for a sign of life, if this is one
+    /// (``PrimaryWatch/wasHeard(at:)``) and the views show it.
+    case answerReads
     /// The primary client has given no sign of life: count as offline.
     case countAsOffline
     /// It lives: its online state is that of this client again.
     case showSharedState
     /// Another client has the lease, or gets it.
     case loseLease
+    /// The client has taken the lease anew. Others may have had it since: close the streams of the former time.
+    case stepDown
+    /// Read and show what other clients have changed.
+    case lookForNews
+    /// Look after the role, with the state that the client has now: call ``CacheMembership/lookAfterRole(_:in:)``.
+    case lookAfterRole
+    /// Let the timer run out at once if nobody has the lease.
+    case takeFreeLease
+    /// Store the answers of the backend, as the last thing that this client does with the lease.
+    case storeAnswers
+    /// Give the lease back: call ``CacheMembership/giveBackLease(in:)``.
+    case giveBackLease
+    /// Let the client be one of the others again, however often that is planned already.
+    case rejoin
+    /// Other rows have taken the place of those of these targets, which were removed.
+    case move([TargetID: TargetID])
     /// The turn goes on: batches may be sent again.
     case sendOn
     /// Carry the operation out later, unless that is planned already.
     case retry(RetryableOperation, isDue: Bool)
+    /// Do not carry the operation out any more.
+    case giveUp(RetryableOperation)
   }
 
   /// A notice that a client owes the others because another process has held the file.
@@ -113,17 +140,61 @@ struct CacheMembership {
   /// True if others may have had the answer to a batch of this client, which it can no longer read in their notices.
   var mayLackAnswers: Bool { isAway || missesNotices }
 
-  /// The client gives the cache back for a while. Others may take it for dead, and keep nothing for it.
-  mutating func leaveForAWhile() {
+  // MARK: - Suspension
+
+  /// Leaves the streams to another client before the process stops for a while. Others may take this client for dead, and keep nothing for it.
+  mutating func suspend(in localStore: LocalStore) -> [Action] {
+    guard localStore.isShared else { return [] }
     isAway = true
     isSuspended = true
+    return [.storeAnswers, .giveBackLease]
   }
 
-  /// The process goes on.
-  mutating func comesBack() { isSuspended = false }
+  /// Gives back the lease after the answers of the backend were stored.
+  func giveBackLease(in localStore: LocalStore) -> [Action] {
+    var actions: [Action] = []
+    do {
+      // It may not be the primary one yet.
+      if localStore.isPrimary { try localStore.giveBackLease() }
+    } catch {
+      actions = [.emit(.log(.debug, "The lease could not be given back: \(error)"))]
+    }
+    // To store the role would take the lease back, and the process may stop here. ``rejoin(_:_:in:)`` does what it is for.
+    return actions + [.loseLease, .giveUp(.storeRole), .emit(.cancelTimer(.clientMetadataRefresh))]
+  }
 
-  /// The client is among the others: it has its place still, or a new one after the loss of notices.
-  mutating func hasRejoined() { isAway = false }
+  /// The process goes on, or others have taken this client for dead.
+  mutating func resume(in localStore: LocalStore) -> [Action] {
+    isSuspended = false
+    return localStore.isShared ? [.rejoin] : []
+  }
+
+  /// Goes on after a while in which the others may have taken this client for dead: it has its place still, or a new one after the loss of
+  /// notices.
+  ///
+  /// - Parameter targets: The targets of its listeners, with true for those to watch at the backend.
+  mutating func rejoin(
+    _ targets: [TargetID: Bool], _ state: ClientState, in localStore: LocalStore
+  ) throws -> [Action] {
+    let moved: [TargetID: TargetID]
+    do {
+      moved = try localStore.rejoin { targets[$0] ?? false }
+    } catch let error as CacheError {
+      guard case .otherBackend = error else { throw error }
+      // The others have opened the cache with another backend. That backend must not get this client's writes.
+      return [.emit(.log(.error, "The cache is closed: \(error)")), .emit(.closeCache)]
+    }
+    isAway = false
+    return [.move(moved)] + updateRole(state, in: localStore)
+  }
+
+  // MARK: - Notices
+
+  /// The changes of other clients could not be read. That is repeated.
+  func catchUpFailed(_ error: any Error, in localStore: LocalStore) -> [Action] {
+    let message = "The changes of other clients cannot be read: \(error)"
+    return [.emit(.log(.debug, message)), .retry(.catchUp, isDue: !localStore.isHeldByOther(error))]
+  }
 
   mutating func hasLostNotices() {
     missesNotices = true

@@ -1,4 +1,5 @@
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthCache
@@ -44,6 +45,10 @@ struct ConflictsTests {
       case .emit(let action): "\(action)"
       case .outboxChanges: "change"
       case .store(let end): "store \(end.batch.batchID): \(end.error.map { "\($0.code)" } ?? "OK")"
+      case .settle(let batchID): "settle \(batchID)"
+      case .complete(let end): "complete \(end.batch.batchID)"
+      case .show(_, let isReversal): isReversal ? "show without the write" : "show"
+      case .rest: "rest"
       case .sendOn: "send on"
       case .forgetFutileTurns: "ask for a turn"
       }
@@ -178,6 +183,21 @@ struct ConflictsTests {
       conflicts.stored(1)
       #expect(!conflicts.isRefused(1))
     }
+  }
+
+  @Test("the end is stored once, and the outbox rests if it cannot be")
+  mutating func storing() throws {
+    let cache = try PartCache()
+    let batches = try cache.write(1...2)
+    let refusal = StatusError(code: .failedPrecondition, message: "other version")
+    let end = SettledConflict(batch: batches[0], owner: nil, end: .rejected(refusal))
+    cache.fail(with: StoreError(kind: .io, message: "made to fail"))
+    #expect(names(conflicts.store(end, at: .epoch, in: cache.store)) == ["rest"])
+    cache.fail(with: nil)
+    #expect(
+      names(conflicts.store(end, at: .epoch, in: cache.store))
+        == ["settle 1", "complete 1", "change", "show without the write", "send on"])
+    #expect(names(conflicts.store(end, at: .epoch, in: cache.store)) == ["send on"])
   }
 
   @Test("only some errors of a batch with preconditions are refusals because of its base")

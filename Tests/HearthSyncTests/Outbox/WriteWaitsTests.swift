@@ -57,6 +57,33 @@ struct WriteWaitsTests {
     #expect(waits.batchAnswered(8) == [.answer(request(2), .done)])
   }
 
+  @Test("a write that is taken back ends its calls, and leaves room for later ones; it is taken back once")
+  func withdrawing() throws {
+    let cache = try PartCache()
+    try cache.write(1...2)
+    var waits = WriteWaits()
+    _ = waits.add(write(1), for: 1, nil)
+    func withdraw() -> [String] {
+      let actions = waits.withdraw(
+        request(1), 1, nil, evenIfSent: false, of: nil, conflicting: nil, at: .epoch, in: cache.store)
+      return actions.map { action in
+        switch action {
+        case .leave(let batchID): "leave \(batchID)"
+        case .emit(.completeWrite(_, let error)): "complete \(error.map { "\($0.code)" } ?? "OK")"
+        case .emit(.answer): "answer"
+        case .emit(.requestFailed(_, let error)): "failed \(error.code)"
+        case .show(_, let isReversal): isReversal ? "show without the write" : "show"
+        case .sendOn: "send on"
+        case .outboxChanges: "change"
+        case .emit, .backendConfirms, .synchronize: "\(action)"
+        }
+      }
+    }
+    #expect(
+      withdraw() == ["leave 1", "change", "complete CANCELLED", "answer", "show without the write", "send on"])
+    #expect(withdraw() == ["failed NOT_FOUND"])
+  }
+
   @Test("calls that wait for writes in memory are taken when those are stored")
   func heldRequests() {
     var waits = WriteWaits()

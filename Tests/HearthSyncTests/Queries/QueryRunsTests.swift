@@ -45,6 +45,10 @@ struct QueryRunsTests {
     }
   }
 
+  private func listen(_ id: ListenerID) -> HeldListen {
+    HeldListen(id: id, query: rooms, options: ListenOptions())
+  }
+
   private func job(_ actions: [QueryRuns.Action]) throws -> BackgroundQueryJob {
     for case .emit(.runBackgroundQuery(let job)) in actions { return job }
     throw TestFailure("no query runs in the background")
@@ -85,8 +89,8 @@ struct QueryRunsTests {
   @Test("listeners of one query wait for one run, and begin with what was noted while it ran")
   func listens() throws {
     var runs = makeRuns()
-    let started = runs.listen(first, to: rooms, ListenOptions())
-    #expect(brief(started) == ["run 1"] && brief(runs.listen(second, to: rooms, ListenOptions())) == [])
+    let started = runs.listen(listen(first), hasView: false)
+    #expect(brief(started) == ["run 1"] && brief(runs.listen(listen(second), hasView: false)) == [])
     let target = try #require(runs.targets.first)
     #expect(cache.store.isActive(target) && runs.ownTargets == [target: true])
     #expect(runs.mayShow(key("rooms/30")) && !runs.mayShow(key("halls/1")))
@@ -99,7 +103,7 @@ struct QueryRunsTests {
   @Test("a result in which documents may be missing is computed again, the third time on the loop")
   func gaps() throws {
     var runs = makeRuns()
-    var started = runs.listen(first, to: rooms, ListenOptions())
+    var started = runs.listen(listen(first), hasView: false)
     for attempt in 2...3 {
       runs.noteGap()
       started = runs.ended(try job(started).id, run(try job(started)))
@@ -114,21 +118,21 @@ struct QueryRunsTests {
   @Test("the last listener that leaves, a refusal of the target and a failure end a run")
   func ends() throws {
     var runs = makeRuns()
-    let left = runs.listen(first, to: rooms, ListenOptions())
-    _ = runs.listen(second, to: rooms, ListenOptions())
+    let left = runs.listen(listen(first), hasView: false)
+    _ = runs.listen(listen(second), hasView: false)
     let target = try #require(runs.targets.first)
     #expect(brief(runs.unlisten(second)) == [])
     #expect(brief(runs.unlisten(first)) == ["cancel 1", "release \(target)"])
     try job(left).close()
 
-    let refused = runs.listen(first, to: rooms, ListenOptions())
+    let refused = runs.listen(listen(first), hasView: false)
     #expect(
       runs.reject(target, error(.permissionDenied)) == [
         .cancelBackgroundQuery(BackgroundQueryID(rawValue: 2)), .raiseError(first, error(.permissionDenied)),
       ])
     try job(refused).close()
 
-    let failing = runs.listen(first, to: rooms, ListenOptions())
+    let failing = runs.listen(listen(first), hasView: false)
     let failure = StoreError(kind: .io, message: "made to fail")
     let ended = runs.ended(try job(failing).id, .failure(failure))
     #expect(brief(ended) == ["release \(target)", "error 1: UNAVAILABLE", "follow others"])
@@ -141,7 +145,7 @@ struct QueryRunsTests {
     var runs = makeRuns()
     let failure = Result<BackgroundQueryResult, any Error>.failure(StoreError(kind: .unavailable, message: "closed"))
     let started = [
-      runs.listen(first, to: rooms, ListenOptions()), runs.readQuery(RequestID(rawValue: 1), rooms),
+      runs.listen(listen(first), hasView: false), runs.readQuery(RequestID(rawValue: 1), rooms),
       runs.readAggregation(RequestID(rawValue: 2), rooms, [count]),
     ]
     runs.noteSuspension()

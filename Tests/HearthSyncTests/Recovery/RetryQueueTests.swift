@@ -5,15 +5,15 @@ import Testing
 @Suite("Retry list")
 struct RetryQueueTests {
   private func queue() -> RetryQueue {
-    RetryQueue(parameters: .init())
+    RetryQueue(configuration: SyncConfiguration { 0 })
   }
 
   private func append(_ operation: RetryableOperation, to queue: inout RetryQueue) -> [SyncAction] {
-    queue.append(operation, now: .zero, jitter: { 0 })
+    queue.append(operation)
   }
 
   private func attempt(_ queue: inout RetryQueue, succeeds: Bool) -> [SyncAction] {
-    queue.attemptEnded(succeeded: succeeds, now: .zero, jitter: { 0 })
+    queue.attemptEnded(succeeded: succeeds)
   }
 
   private func user(_ operation: RetryableOperation?) -> String? {
@@ -28,10 +28,10 @@ struct RetryQueueTests {
     #expect(queue.takeDueAttempts() == 1)
     #expect(queue.takeDueAttempts() == 0)
     #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .zero)])
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(queue.takeDueAttempts() == 1)
     #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(attempt(&queue, succeeds: true) == [])
     #expect(queue.first == nil)
   }
@@ -73,11 +73,11 @@ struct RetryQueueTests {
     _ = attempt(&queue, succeeds: true)
     #expect(append(.probe(.snapshotFailure), to: &queue) == [.startTimer(.asyncQueueRetry, after: .zero)])
     #expect(queue.takeDueAttempts() == 0)
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(queue.takeDueAttempts() == 1)
     _ = attempt(&queue, succeeds: true)
     #expect(append(.probe(.snapshotFailure), to: &queue) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(queue.takeDueAttempts() == 1)
     _ = attempt(&queue, succeeds: true)
     queue.storageProven()
@@ -89,9 +89,9 @@ struct RetryQueueTests {
   func deferred() {
     var queue = queue()
     _ = append(.changeUser(nil), to: &queue)
-    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(queue.deferDueAttempts() == [.startTimer(.asyncQueueRetry, after: .zero)])
     #expect(queue.takeDueAttempts() == 0)
-    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [])
+    #expect(queue.deferDueAttempts() == [])
   }
 
   @Test("what is left when the lease is lost in an attempt waits for the timer")
@@ -102,18 +102,18 @@ struct RetryQueueTests {
     }
     #expect(queue.takeDueAttempts() == 3)
     #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .zero)])
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(queue.takeDueAttempts() == 1)
     queue.leaseIsLost()
     #expect(queue.first == .synchronizeViews)
-    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
-    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [])
+    #expect(queue.deferDueAttempts() == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
+    #expect(queue.deferDueAttempts() == [])
   }
 
   @Test("a timer that does not run has no effect; stopping ends a running one")
   func timers() {
     var queue = queue()
-    queue.timerFired(now: .zero)
+    queue.timerFired()
     #expect(queue.takeDueAttempts() == 0)
     #expect(queue.stop() == [])
     _ = append(.probe(.snapshotFailure), to: &queue)

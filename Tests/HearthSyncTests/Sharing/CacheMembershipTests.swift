@@ -50,6 +50,72 @@ struct CacheMembershipTests {
   }
 }
 
+@Suite("Decisions on the role in a shared cache")
+struct CacheRoleTests {
+  private let nextLook = CacheMembership.Action.emit(.startTimer(.clientMetadataRefresh, after: .seconds(1)))
+
+  private func state(waitsToRejoin: Bool = false, waitsToStoreRole: Bool = false) -> CacheMembership.ClientState {
+    CacheMembership.ClientState(
+      now: .zero, reach: .notNeeded, onlineState: .unknown, isDisabled: false, watchStreamOpenedAt: nil,
+      awaitsAnswers: false, hasConflict: false, waitsForApplication: false, servesOthers: false,
+      waitsToRejoin: waitsToRejoin, waitsToStoreRole: waitsToStoreRole)
+  }
+
+  @Test("a client that does not share its cache has no role to look after")
+  func alone() throws {
+    let cache = try PartCache()
+    var alone = CacheMembership(isShared: false, configuration: SyncConfiguration { 0 })
+    #expect(alone.refreshRole(state(), in: cache.store) == [])
+    #expect(alone.suspend(in: cache.store) == [] && alone.resume(in: cache.store) == [])
+  }
+
+  @Test("the role is stored, unless an attempt at that or to rejoin the others waits")
+  func refresh() throws {
+    let (_, _, b) = try SharedCache.makePair()
+    let member = b.engine.membership
+    #expect(member.refreshRole(state(), in: b.store) == [.loseLease, .lookForNews, nextLook])
+    #expect(member.refreshRole(state(waitsToRejoin: true), in: b.store) == [])
+    #expect(member.refreshRole(state(waitsToStoreRole: true), in: b.store) == [])
+  }
+
+  @Test("the timer looks after the role behind the turn with the lease, and starts again in any case")
+  func timer() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    var member = b.engine.membership
+    #expect(member.refreshTimerFired(state(), in: b.store) == [.lookAfterRole])
+    #expect(member.lookAfterRole(state(), in: b.store) == [nextLook])
+    #expect(member.refreshTimerFired(state(waitsToStoreRole: true), in: b.store) == [nextLook])
+    a.post(.shutdown)
+    #expect(member.lookAfterRole(state(waitsToStoreRole: true), in: b.store) == [nextLook])
+    #expect(
+      member.lookAfterRole(state(), in: b.store)
+        == [.stepDown, .retry(.becomePrimary, isDue: true), .lookForNews, nextLook])
+    withExtendedLifetime(cache) {}
+  }
+
+  @Test("a suspended client stores answers, leaves the lease, and may lack answers until it has rejoined")
+  func suspension() throws {
+    let (_, _, b) = try SharedCache.makePair()
+    var member = b.engine.membership
+    #expect(member.suspend(in: b.store) == [.storeAnswers, .giveBackLease])
+    #expect(member.isSuspended && member.mayLackAnswers)
+    #expect(
+      member.giveBackLease(in: b.store)
+        == [.loseLease, .giveUp(.storeRole), .emit(.cancelTimer(.clientMetadataRefresh))])
+    #expect(member.resume(in: b.store) == [.rejoin])
+    #expect(!member.isSuspended && member.mayLackAnswers)
+    #expect(try member.rejoin([:], state(), in: b.store) == [.move([:]), .loseLease, .lookForNews, nextLook])
+    #expect(!member.mayLackAnswers)
+  }
+
+  @Test("a secondary client shows the state of a new holder of the lease, and takes a free one")
+  func changes() throws {
+    let (_, a, b) = try SharedCache.makePair()
+    #expect(b.engine.membership.leaseHasChanged(in: b.store) == [.showSharedState, .takeFreeLease])
+    #expect(a.engine.membership.leaseHasChanged(in: a.store) == [])
+  }
+}
+
 @Suite("States that other clients know")
 struct PublishedStatesTests {
   private let kept: TargetID = 2
