@@ -1,30 +1,47 @@
 internal import Synchronization
 
 /// A list, with the work that comparing it takes.
+///
+/// It is one reference, as maps and sets are: values are copied at every step of a condition.
 package struct RuleList: Sendable {
-  package let items: [RuleValue]
-  /// Computed once, since a list of few values can hold the same list many times, at every level.
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
-  /// Nil for short lists. Copies share it.
-  private let index: MemberIndex?
+  private final class Storage: Sendable {
+    let items: [RuleValue]
+    /// Computed once, since a list of few values can hold the same list many times, at every level.
+    let weight: Int
+    let depth: Int
+    let roundedCount: Int
+    /// Nil for short lists. Copies share it.
+    let index: MemberIndex?
+
+    init(_ items: [RuleValue]) {
+      self.items = items
+      var (weight, depth, roundedCount) = (1, 0, 0)
+      for item in items {
+        weight = weight.addingOrMax(item.weight)
+        depth = max(depth, item.depth)
+        roundedCount += item.roundedCount
+      }
+      (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
+      index = items.count < RuleList.shortestWithIndex ? nil : MemberIndex()
+    }
+  }
 
   private static let shortestWithIndex = 64
 
-  package init(_ items: [RuleValue]) {
-    self.items = items
-    weight = items.reduce(1) { $0.addingOrMax($1.weight) }
-    depth = items.reduce(0) { max($0, $1.depth) } + 1
-    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
-    index = items.count < Self.shortestWithIndex ? nil : MemberIndex()
-  }
+  private let storage: Storage
+
+  package init(_ items: [RuleValue]) { storage = Storage(items) }
+
+  package var items: [RuleValue] { storage.items }
+  var weight: Int { storage.weight }
+  var depth: Int { storage.depth }
+  var roundedCount: Int { storage.roundedCount }
 
   /// The work that ``contains(_:)`` takes, without that of reading the value.
-  var searchWork: Int { index?.isMade == true ? 1 : weight }
+  var searchWork: Int { storage.index?.isMade == true ? 1 : weight }
 
   func contains(_ value: RuleValue) -> Bool {
-    index?.contains(value, in: items) ?? items.contains { RuleValue.isMember(value, like: $0) }
+    storage.index?.contains(value, in: items) ?? items.contains { RuleValue.isMember(value, like: $0) }
   }
 }
 
@@ -52,10 +69,25 @@ private final class MemberIndex: Sendable {
 
 /// A map from names to values.
 package struct RuleMap: Sendable {
-  let fields: RuleFields
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
+  private final class Storage: Sendable {
+    let fields: RuleFields
+    let weight: Int
+    let depth: Int
+    let roundedCount: Int
+
+    init(_ fields: RuleFields) {
+      var (weight, depth, roundedCount) = (1, 0, 0)
+      for (name, value) in fields.all {
+        weight = weight.addingOrMax(name.text.utf8.count).addingOrMax(value.weight)
+        depth = max(depth, value.depth)
+        roundedCount += value.roundedCount
+      }
+      self.fields = fields
+      (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
+    }
+  }
+
+  private let storage: Storage
 
   /// Makes a map. The last one of several fields with one name counts.
   package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
@@ -71,16 +103,12 @@ package struct RuleMap: Sendable {
     self.init(RuleFields(fields.map { ($0.key, $0.value) }))
   }
 
-  private init(_ fields: RuleFields) {
-    var (weight, depth, roundedCount) = (1, 0, 0)
-    for (name, value) in fields.all {
-      weight = weight.addingOrMax(name.text.utf8.count).addingOrMax(value.weight)
-      depth = max(depth, value.depth)
-      roundedCount += value.roundedCount
-    }
-    self.fields = fields
-    (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
-  }
+  private init(_ fields: RuleFields) { storage = Storage(fields) }
+
+  var fields: RuleFields { storage.fields }
+  var weight: Int { storage.weight }
+  var depth: Int { storage.depth }
+  var roundedCount: Int { storage.roundedCount }
 
   package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
   /// The names in the order of their UTF-8.
@@ -89,31 +117,43 @@ package struct RuleMap: Sendable {
 
 /// A set. Numbers that are equal count once, whether they are integers or not; the first one stays.
 package struct ValueSet: Sendable {
-  /// In the order in which they were added.
-  package let items: [RuleValue]
-  let keys: Set<LooseKey>
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
+  private final class Storage: Sendable {
+    let items: [RuleValue]
+    let keys: Set<LooseKey>
+    let weight: Int
+    let depth: Int
+    let roundedCount: Int
 
-  package init(_ candidates: some Sequence<RuleValue>) {
-    var items: [RuleValue] = []
-    var keys: Set<LooseKey> = []
-    var weight = 1
-    var depth = 0
-    for item in candidates {
-      let key = LooseKey(item)
-      guard !key.isReflexive || keys.insert(key).inserted else { continue }
-      items.append(item)
-      weight = weight.addingOrMax(item.weight)
-      depth = max(depth, item.depth)
+    init(_ candidates: some Sequence<RuleValue>) {
+      var items: [RuleValue] = []
+      var keys: Set<LooseKey> = []
+      var weight = 1
+      var depth = 0
+      for item in candidates {
+        let key = LooseKey(item)
+        guard !key.isReflexive || keys.insert(key).inserted else { continue }
+        items.append(item)
+        weight = weight.addingOrMax(item.weight)
+        depth = max(depth, item.depth)
+      }
+      self.items = items
+      self.keys = keys
+      self.weight = weight
+      self.depth = depth + 1
+      roundedCount = items.reduce(0) { $0 + $1.roundedCount }
     }
-    self.items = items
-    self.keys = keys
-    self.weight = weight
-    self.depth = depth + 1
-    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
   }
+
+  private let storage: Storage
+
+  package init(_ candidates: some Sequence<RuleValue>) { storage = Storage(candidates) }
+
+  /// In the order in which they were added.
+  package var items: [RuleValue] { storage.items }
+  var keys: Set<LooseKey> { storage.keys }
+  var weight: Int { storage.weight }
+  var depth: Int { storage.depth }
+  var roundedCount: Int { storage.roundedCount }
 
   func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }
 }
