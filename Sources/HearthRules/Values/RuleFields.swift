@@ -33,13 +33,9 @@ struct RuleFields: Sendable {
   private mutating func removeFormer() {
     var place = all.count - 1
     while place > 0 {
-      let name = all[place].key
-      if let former = all[..<place].firstIndex(where: { $0.key == name }) {
-        all[former] = all[place]
-        all.remove(at: place)
-        // The one that was moved may have had others before it: they are found from its new place.
-      }
       place -= 1
+      let name = all[place].key
+      if all[(place + 1)...].contains(where: { $0.key == name }) { all.remove(at: place) }
     }
   }
 
