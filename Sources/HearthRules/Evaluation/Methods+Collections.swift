@@ -92,8 +92,8 @@ extension Methods {
   static func callMap(_ method: Method, _ map: RuleMap, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
     switch method {
     case .size: return .int(Int64(map.fields.count))
-    case .keys: return .list(map.sortedKeys.map { .string($0) })
-    case .values: return .list(map.sortedKeys.compactMap { map[$0] })
+    case .keys: return .list(map.fields.inOrder.map { .string($0.key.text) })
+    case .values: return .list(map.fields.inOrder.map { $0.value })
     case .get: return try get(.map(map), arguments)
     case .diff:
       switch arguments[0] {

@@ -77,10 +77,11 @@ package struct RuleMap: Sendable {
 
     init(_ fields: RuleFields) {
       var (weight, depth, roundedCount) = (1, 0, 0)
-      for (name, value) in fields.all {
-        weight = weight.addingOrMax(name.text.utf8.count).addingOrMax(value.weight)
-        depth = max(depth, value.depth)
-        roundedCount += value.roundedCount
+      // By their places: a loop over the fields themselves would copy each.
+      for place in fields.all.indices {
+        weight = weight.addingOrMax(fields.all[place].key.text.utf8.count).addingOrMax(fields.all[place].value.weight)
+        depth = max(depth, fields.all[place].value.depth)
+        roundedCount += fields.all[place].value.roundedCount
       }
       self.fields = fields
       (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
@@ -96,11 +97,16 @@ package struct RuleMap: Sendable {
 
   /// The same for callers in other modules, for which a generic function is not compiled as fast.
   package init(pairs: [(key: String, value: RuleValue)]) {
-    self.init(RuleFields(pairs.map { (ExactText($0.key), $0.value) }))
+    self.init(fields: pairs.map { (ExactText($0.key), $0.value) })
+  }
+
+  /// The same for names that are made already.
+  package init(fields: [(key: ExactText, value: RuleValue)]) {
+    self.init(RuleFields(fields))
   }
 
   init(_ fields: [ExactText: RuleValue]) {
-    self.init(RuleFields(fields.map { ($0.key, $0.value) }))
+    self.init(fields: fields.map { ($0.key, $0.value) })
   }
 
   private init(_ fields: RuleFields) { storage = Storage(fields) }
@@ -110,9 +116,10 @@ package struct RuleMap: Sendable {
   var depth: Int { storage.depth }
   var roundedCount: Int { storage.roundedCount }
 
-  package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
+  package subscript(name: String) -> RuleValue? { self[ExactText(name)] }
+  subscript(name: ExactText) -> RuleValue? { storage.fields[name] }
   /// The names in the order of their UTF-8.
-  package var sortedKeys: [String] { fields.keys.sorted().map(\.text) }
+  package var sortedKeys: [String] { fields.inOrder.map { $0.key.text } }
 }
 
 /// A set. Numbers that are equal count once, whether they are integers or not; the first one stays.
