@@ -26,7 +26,8 @@ package struct RuleList: Sendable {
     }
   }
 
-  private static let shortestWithIndex = 64
+  /// The members from which on a list has an index.
+  static let shortestWithIndex = 64
 
   private let storage: Storage
 
