@@ -9,7 +9,8 @@ extension EncodedValue {
     try decoded(depth: 0)
   }
 
-  private func decoded(depth: Int) throws(WireFormatError) -> Value {
+  /// As ``decoded()``, for a value within so many arrays and maps.
+  package func decoded(depth: Int) throws(WireFormatError) -> Value {
     switch payload {
     case .null: return .null
     case .boolean(let value): return .boolean(value)
