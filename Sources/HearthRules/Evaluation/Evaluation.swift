@@ -22,7 +22,9 @@ struct Evaluation: ~Copyable {
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {
     let rules = machine.rules
-    for permission in rules.program.permissions[machine.request.method] {
+    let permissions = rules.program.permissions[machine.request.method]
+    for index in permissions.indices {
+      let permission = permissions[index]
       guard let captures = permission.captures(of: target, version: rules.program.version) else { continue }
       let outcome = outcome(of: permission, captures)
       if case .success(.bool(true)) = outcome { return .allowed }

@@ -139,11 +139,11 @@ extension Methods {
 
   static func callMapDifference(_ method: Method, _ difference: MapDifference) -> RuleValue? {
     switch method {
-    case .addedKeys: .set(difference.keys([.added]))
-    case .removedKeys: .set(difference.keys([.removed]))
-    case .changedKeys: .set(difference.keys([.changed]))
-    case .affectedKeys: .set(difference.keys([.added, .removed, .changed]))
-    case .unchangedKeys: .set(difference.keys([.unchanged]))
+    case .addedKeys: .set(difference.keys { $0 == .added })
+    case .removedKeys: .set(difference.keys { $0 == .removed })
+    case .changedKeys: .set(difference.keys { $0 == .changed })
+    case .affectedKeys: .set(difference.keys { $0 != .unchanged })
+    case .unchangedKeys: .set(difference.keys { $0 == .unchanged })
     default: nil
     }
   }

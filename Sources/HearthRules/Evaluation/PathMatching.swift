@@ -28,9 +28,9 @@ extension Program.Permission {
       return isBehind ? count - (pattern.count - part) : part
     }
     // Most permissions are about other paths, and need no values.
-    for part in texts {
-      let place = place(of: part.place)
-      guard place < target.names.count, target.names[place].hasSameBytes(as: part.text) else { return nil }
+    for index in texts.indices {
+      let place = place(of: texts[index].place)
+      guard place < target.names.count, target.names[place].hasSameBytes(as: texts[index].text) else { return nil }
     }
     var captures: [Machine.Outcome] = []
     for part in pattern.indices {

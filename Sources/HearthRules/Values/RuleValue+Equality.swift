@@ -49,7 +49,7 @@ extension RuleValue {
         && left.fields.all.allSatisfy { name, value in
           right.fields[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
         }
-    case (.set(let left), .set(let right)): left.keys == right.keys
+    case (.set(let left), .set(let right)): left.hasSameMembers(as: right)
     default: false
     }
   }
