@@ -74,7 +74,14 @@ extension DocumentKey {
     self = key
   }
 
-  package func ruleNames(in database: DatabaseID) -> [String] { database.ruleNames + path.segments }
+  package func ruleNames(in database: DatabaseID) -> [String] {
+    var names: [String] = []
+    // Enough for a document two levels deep.
+    names.reserveCapacity(7)
+    names += database.ruleNames
+    path.appendSegments(to: &names)
+    return names
+  }
 }
 
 extension Caller {
