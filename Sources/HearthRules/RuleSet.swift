@@ -3,19 +3,7 @@
 ///     let rules = try RuleSet(source)
 ///     let decision = rules.evaluate(request) { path, _ in .found(fields) }
 package struct RuleSet: Sendable {
-  /// All of it, as one reference: rules are passed along with each request.
-  final class Contents: Sendable {
-    let source: SourceText
-    let warnings: [RuleIssue]
-    let limits: RuleLimits
-    let program: Program
-
-    init(_ source: SourceText, warnings: [RuleIssue], limits: RuleLimits, _ program: Program) {
-      (self.source, self.warnings, self.limits, self.program) = (source, warnings, limits, program)
-    }
-  }
-
-  let contents: Contents
+  let contents: CompiledRules
 
   package var source: SourceText { contents.source }
   /// Issues that do not prevent the rules from being used.
@@ -44,6 +32,6 @@ package struct RuleSet: Sendable {
     var compiler = Compiler(parser.tree, limits: limits, issues: checker.issues)
     compiler.compile()
     guard !compiler.issues.hasErrors else { throw RuleCompilationError(issues: compiler.issues.issues) }
-    contents = Contents(source, warnings: compiler.issues.issues, limits: limits, compiler.program)
+    contents = CompiledRules(source, warnings: compiler.issues.issues, limits: limits, compiler.program)
   }
 }

@@ -12,13 +12,13 @@ struct Machine: ~Copyable {
     let callNode: Int32
   }
 
-  let rules: RuleSet.Contents
+  let rules: CompiledRules
   let request: RuleRequest
   /// The variables `request` and `resource`, made when they are needed as a whole.
   private var requestValue: RuleValue?
   private var resourceValue: RuleValue?
   let lookUp: (LookedUpDocument) -> DocumentLookup
-  /// True if somebody wants to know the values of nodes.
+  /// True if the values of nodes are kept.
   let isTraced: Bool
   /// The variables of the matches, for the present condition.
   var captures: [Outcome] = []
@@ -35,11 +35,11 @@ struct Machine: ~Copyable {
   var documents: [LookedUpDocument] = []
   /// Documents of these that were not read.
   var unread: [LookedUpDocument] = []
-  /// The values of nodes in the order in which they are complete; empty if nobody wants to know them.
+  /// The values of nodes in the order in which they are complete, if they are kept.
   var trace: [RuleTrace.Entry] = []
 
   init(
-    _ rules: RuleSet.Contents, request: RuleRequest, isTraced: Bool,
+    _ rules: CompiledRules, request: RuleRequest, isTraced: Bool,
     lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) {
     self.rules = rules
@@ -231,7 +231,7 @@ struct Machine: ~Copyable {
     }
   }
 
-  /// Pushes the value of several steps, of which the first one is counted.
+  /// Pushes the value of several steps. The first one is counted already.
   ///
   /// - Returns: The number of further steps; 0 if they have to be carried out one by one, as those that fail or reach a limit.
   private mutating func pushAtOnce(_ instruction: Program.Instruction) -> Int {

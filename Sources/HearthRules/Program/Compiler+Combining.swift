@@ -2,8 +2,8 @@ extension Compiler {
   /// Marks where several steps together have a value that needs none of those between, and where `request` is used for a member other than
   /// its time.
   ///
-  /// The steps of a member, or of a list, follow those of its operands, of which the last one completes the last operand. So a step before them
-  /// that is a variable, a member or a constant is an operand as a whole, and no jump leads between them.
+  /// The step of a member, or of a list, follows those of its operands, and the last of these completes the last operand. So a step before it
+  /// that is a variable, a member or a constant belongs to the operand alone, and no jump leads between them.
   mutating func combineSteps() {
     for place in program.steps.indices {
       let step = program.steps[place]
@@ -35,10 +35,10 @@ extension Compiler {
     }
   }
 
-  /// Makes the list of which all members are constants, and which begins with a step.
+  /// Makes the list that begins with a step and has constants only.
   ///
-  /// - Returns: Its place; nil if there is none there. A long list has an index, which is none that evaluations may share: whether it is made
-  ///   counts as work.
+  /// - Returns: Its place; nil if there is no such list. Long ones have an index, which evaluations may not share: its existence counts as less
+  ///   work.
   private mutating func constantList(from start: Int) -> Int32? {
     var constants: [RuleValue] = []
     var place = start

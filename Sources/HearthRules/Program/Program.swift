@@ -51,8 +51,8 @@ struct Program: Sendable {
     /// Counts for what has no step of its own.
     case bound
 
-    // The first step of several whose value can be had at once. If it cannot, or if their values are to be traced, this is a step like
-    // those that are named here, and the others follow.
+    // The first step of several whose value can be had at once. If it cannot, or if values are traced, this step is carried out as the one
+    // that is named first here, and the others follow.
 
     /// `request`, and a member of it.
     case requestMember(RequestMember)
