@@ -7,9 +7,8 @@ extension RuleSet {
   package func evaluate(
     _ request: RuleRequest, isTraced: Bool = false, lookUp: @escaping (LookedUpDocument) -> DocumentLookup
   ) -> RuleDecision {
-    let machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
-    var evaluation = Evaluation(source, machine: machine)
-    evaluation.run(Program.Permission.Target(names: request.path.map { Optional($0) }))
+    var evaluation = Evaluation(Machine(contents, request: request, isTraced: isTraced, lookUp: lookUp))
+    evaluation.run(Program.Permission.Target(names: request.path))
     return evaluation.decision
   }
 
@@ -28,10 +27,10 @@ extension RuleSet {
     result.answer = .allowed
     func decide(_ part: RuleQuery.Part, _ document: RuleMap?) -> RuleDecision.Answer {
       let request = RuleRequest(part, document: document, auth: auth, time: time)
-      var machine = Machine(program, limits: limits, request: request, isTraced: isTraced, lookUp: lookUp)
+      var machine = Machine(contents, request: request, isTraced: isTraced, lookUp: lookUp)
       machine.documents = result.documents
       machine.workDone = result.workDone
-      var evaluation = Evaluation(source, machine: machine)
+      var evaluation = Evaluation(machine)
       evaluation.run(part.target)
       result.add(evaluation.decision)
       return evaluation.decision.answer

@@ -3,11 +3,13 @@
 ///     let rules = try RuleSet(source)
 ///     let decision = rules.evaluate(request) { path, _ in .found(fields) }
 package struct RuleSet: Sendable {
-  package let source: SourceText
+  let contents: CompiledRules
+
+  package var source: SourceText { contents.source }
   /// Issues that do not prevent the rules from being used.
-  package let warnings: [RuleIssue]
-  package let limits: RuleLimits
-  let program: Program
+  package var warnings: [RuleIssue] { contents.warnings }
+  package var limits: RuleLimits { contents.limits }
+  var program: Program { contents.program }
 
   /// - Throws: An error with all issues, if the file is no rules file or exceeds a limit.
   package init(_ text: String, limits: RuleLimits = RuleLimits()) throws(RuleCompilationError) {
@@ -30,9 +32,6 @@ package struct RuleSet: Sendable {
     var compiler = Compiler(parser.tree, limits: limits, issues: checker.issues)
     compiler.compile()
     guard !compiler.issues.hasErrors else { throw RuleCompilationError(issues: compiler.issues.issues) }
-    self.source = source
-    self.limits = limits
-    warnings = compiler.issues.issues
-    program = compiler.program
+    contents = CompiledRules(source, warnings: compiler.issues.issues, limits: limits, compiler.program)
   }
 }

@@ -43,13 +43,6 @@ package struct EncodedFields: Sendable {
     }
   }
 
-  /// Builds all values, in the order in which the fields stand. Of several with one name, the last one counts.
-  package func decodedPairs() throws(WireFormatError) -> [(name: String, value: Value)] {
-    try bytes.withReader { reader throws(WireFormatError) in
-      try EncodedValue.decodedPairs(EncodedEntries(reader, field: ValueField.documentFields), depth: 1)
-    }
-  }
-
   /// Builds the value at a path only; nil if there is none.
   package func value(at path: FieldPath) throws(WireFormatError) -> Value? {
     try withView { view throws(WireFormatError) in try view.value(at: path)?.decoded() }

@@ -9,7 +9,8 @@ extension EncodedValue {
     try decoded(depth: 0)
   }
 
-  private func decoded(depth: Int) throws(WireFormatError) -> Value {
+  /// As ``decoded()``, for a value within so many arrays and maps.
+  package func decoded(depth: Int) throws(WireFormatError) -> Value {
     switch payload {
     case .null: return .null
     case .boolean(let value): return .boolean(value)
@@ -41,17 +42,12 @@ extension EncodedValue {
 
   /// Builds a map of entries whose values are at the given depth.
   static func decodedMap(_ entries: EncodedEntries, depth: Int) throws(WireFormatError) -> MapValue {
-    MapValue(entries: try decodedPairs(entries, depth: depth))
-  }
-
-  /// As ``decodedMap(_:depth:)``, in the order in which the entries stand. Of several with one key, the last one counts.
-  static func decodedPairs(_ entries: EncodedEntries, depth: Int) throws(WireFormatError) -> [(String, Value)] {
     var pairs: [(String, Value)] = []
     try entries.forEach { entry throws(WireFormatError) in
       let key = try entry.key.remainingString("map entry key")
       pairs.append((key, try EncodedValue(entry.value).decoded(depth: depth)))
     }
-    return pairs
+    return MapValue(entries: pairs)
   }
 
   private static func reference(_ name: WireReader) throws(WireFormatError) -> ReferenceValue {

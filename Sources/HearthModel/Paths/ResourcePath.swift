@@ -67,7 +67,22 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
   }
 
   package var segments: [String] {
-    canonicalString.utf8.split(separator: PathSegment.separator).map { String(Substring($0)) }
+    var segments: [String] = []
+    appendSegments(to: &segments)
+    return segments
+  }
+
+  /// Appends the segments to other names, without an array in between.
+  package func appendSegments(to names: inout [String]) {
+    guard !isEmpty else { return }
+    ByteOrder.withUTF8(of: canonicalString) { bytes in
+      var start = 0
+      for place in 0...bytes.count where place == bytes.count || bytes[place] == PathSegment.separator {
+        // A slash is no part of another character, so that what is between two of them is UTF-8 as the whole is.
+        names.append(String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<place]), as: UTF8.self))
+        start = place + 1
+      }
+    }
   }
 
   package var count: Int {

@@ -1,13 +1,11 @@
 /// The evaluation of all permissions for one request.
-struct Evaluation {
-  private let source: SourceText
+struct Evaluation: ~Copyable {
   private var machine: Machine
   private(set) var decision = RuleDecision()
 
-  init(_ source: SourceText, machine: Machine) {
-    self.source = source
+  init(_ machine: consuming Machine) {
+    if machine.isTraced { decision.trace = RuleTrace() }
     self.machine = machine
-    if machine.trace != nil { decision.trace = RuleTrace() }
   }
 
   /// Evaluates permissions in the order of the file until one holds.
@@ -23,15 +21,16 @@ struct Evaluation {
   }
 
   private mutating func firstAnswer(_ target: Program.Permission.Target) -> RuleDecision.Answer {
-    guard let permissions = machine.program.permissions[machine.request.method] else { return .denied }
+    let rules = machine.rules
+    let permissions = rules.program.permissions[machine.request.method]
     for index in permissions.indices {
-      guard let captures = permissions[index].captures(of: target, version: machine.program.version) else { continue }
       let permission = permissions[index]
+      guard let captures = permission.captures(of: target, version: rules.program.version) else { continue }
       let outcome = outcome(of: permission, captures)
       if case .success(.bool(true)) = outcome { return .allowed }
       let failure = Self.failure(of: outcome)
       if decision.refusals.count < RuleDecision.largestRefusalCount {
-        let line = source.position(of: Int(permission.range.start)).line
+        let line = rules.source.position(of: Int(permission.range.start)).line
         decision.refusals.append(RuleDecision.Refusal(rule: permission.title, line: line, failure: failure))
       }
       if let failure, failure.isFinal { return .denied }
@@ -41,11 +40,12 @@ struct Evaluation {
 
   private mutating func outcome(of permission: Program.Permission, _ captures: [Machine.Outcome]) -> Machine.Outcome {
     machine.captures = captures
-    machine.trace?.removeAll(keepingCapacity: true)
-    let outcome = permission.start.map { machine.run(from: $0) } ?? .success(.bool(true))
-    if let entries = machine.trace {
+    machine.trace.removeAll(keepingCapacity: true)
+    let outcome =
+      if let start = permission.start { machine.run(from: start) } else { Machine.Outcome.success(.bool(true)) }
+    if machine.isTraced {
       decision.trace?.rules.append(
-        RuleTrace.Rule(title: permission.title, range: permission.range, outcome: outcome, entries: entries))
+        RuleTrace.Rule(title: permission.title, range: permission.range, outcome: outcome, entries: machine.trace))
     }
     return outcome
   }

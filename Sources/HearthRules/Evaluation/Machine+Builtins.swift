@@ -5,7 +5,7 @@ extension Machine {
       throw .wrongArgumentCount(builtin.rawValue, count: arguments.count)
     }
     for argument in arguments { try spend(argument.weight) }
-    let unsupported = RuleFailure.unsupported("\(builtin.rawValue)()", types: arguments.map(\.typeName))
+    var unsupported: RuleFailure { .unsupported("\(builtin.rawValue)()", types: arguments.map(\.typeName)) }
     switch builtin {
     case .debug: return first
     case .get, .exists, .getAfter, .existsAfter:
@@ -49,15 +49,16 @@ extension Machine {
     let document = LookedUpDocument(
       path: names, isAfterwards: builtin == .getAfter || builtin == .existsAfter)
     if !documents.contains(document) {
-      guard documents.count < limits.documents else { throw .tooManyDocuments(limit: limits.documents) }
+      guard documents.count < rules.limits.documents else {
+        throw .tooManyDocuments(limit: rules.limits.documents)
+      }
       documents.append(document)
     }
     let onlyExists = builtin == .exists || builtin == .existsAfter
     switch lookUp(document) {
     case .found(let fields):
-      guard fields.depth < limits.resources.valueDepth else {
-        throw .valueTooDeep(limit: limits.resources.valueDepth)
-      }
+      let deepest = rules.limits.resources.valueDepth
+      guard fields.depth < deepest else { throw .valueTooDeep(limit: deepest) }
       return onlyExists ? .bool(true) : .document(fields, at: names)
     case .missing:
       if onlyExists { return .bool(false) }

@@ -1,16 +1,16 @@
 extension Methods {
   // MARK: - Lists
 
-  func callList(_ method: Method, _ list: RuleList, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+  func callList(_ method: Method, _ list: RuleList, _ arguments: MethodArguments) throws(RuleFailure) -> RuleValue? {
     let items = list.items
     switch method {
     case .size: return .int(Int64(items.count))
     case .toSet: return .set(ValueSet(items))
     case .join:
-      guard case .string(let separator) = arguments[0] else { throw Self.unsupported(method, "list", arguments) }
+      guard case .string(let separator) = arguments.first else { throw Self.unsupported(method, "list", arguments) }
       return .string(try joined(items, separator))
     case .concat, .hasAll, .hasAny, .hasOnly, .removeAll:
-      guard case .list(let other) = arguments[0] else { throw Self.unsupported(method, "list", arguments) }
+      guard case .list(let other) = arguments.first else { throw Self.unsupported(method, "list", arguments) }
       return Self.combine(method, items, other.items)
     default: return nil
     }
@@ -20,29 +20,36 @@ extension Methods {
     switch method {
     case .concat: return .list(items + others)
     case .hasAll:
-      let isIn = members(of: items, for: others)
-      return .bool(others.allSatisfy(isIn))
+      let members = MemberSearch(of: items, for: others)
+      return .bool(others.allSatisfy { members.contains($0) })
     default:
-      let isIn = members(of: others, for: items)
+      let members = MemberSearch(of: others, for: items)
       return switch method {
-      case .hasAny: .bool(items.contains(where: isIn))
-      case .hasOnly: .bool(items.allSatisfy(isIn))
-      case .removeAll: .list(items.filter { !isIn($0) })
+      case .hasAny: .bool(items.contains { members.contains($0) })
+      case .hasOnly: .bool(items.allSatisfy { members.contains($0) })
+      case .removeAll: .list(items.filter { !members.contains($0) })
       default: nil
       }
     }
   }
 
-  /// Returns a function that looks for values in a list. Comparing a few small ones takes less time than hashing them.
-  private static func members(of list: [RuleValue], for others: [RuleValue]) -> (RuleValue) -> Bool {
-    func isFew(_ values: [RuleValue]) -> Bool {
-      values.count <= mostCompared && values.allSatisfy { $0.weight <= largestCompared }
+  /// Looks for values in a list. Comparing a few small ones takes less time than hashing them.
+  private struct MemberSearch {
+    private let list: [RuleValue]
+    private let keys: Set<StrictKey>?
+
+    init(of list: [RuleValue], for others: [RuleValue]) {
+      func isFew(_ values: [RuleValue]) -> Bool {
+        values.count <= mostCompared && values.allSatisfy { $0.weight <= largestCompared }
+      }
+      self.list = list
+      keys = isFew(list) && isFew(others) ? nil : StrictKey.keys(of: list)
     }
-    if isFew(list), isFew(others) {
-      return { value in list.contains { RuleValue.isMember(value, like: $0) } }
+
+    func contains(_ value: RuleValue) -> Bool {
+      if let keys { return keys.contains(StrictKey(value)) }
+      return list.contains { RuleValue.isMember(value, like: $0) }
     }
-    let keys = StrictKey.keys(of: list)
-    return { keys.contains(StrictKey($0)) }
   }
 
   private static let (mostCompared, largestCompared) = (12, 128)
@@ -52,8 +59,8 @@ extension Methods {
     for (index, item) in items.enumerated() {
       if index > 0 { text += separator }
       text += try item.converted()
-      guard text.utf8.count <= limits.resources.valueWeight else {
-        throw .valueTooLarge(limit: limits.resources.valueWeight)
+      guard text.utf8.count <= limits.valueWeight else {
+        throw .valueTooLarge(limit: limits.valueWeight)
       }
     }
     return text
@@ -61,11 +68,12 @@ extension Methods {
 
   // MARK: - Sets
 
-  static func callSet(_ method: Method, _ set: ValueSet, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+  static func callSet(_ method: Method, _ set: ValueSet, _ arguments: MethodArguments) throws(RuleFailure) -> RuleValue?
+  {
     switch method {
     case .size: return .int(Int64(set.items.count))
     case .difference, .intersection, .union:
-      guard case .set(let other) = arguments[0] else { throw unsupported(method, "set", arguments) }
+      guard case .set(let other) = arguments.first else { throw unsupported(method, "set", arguments) }
       return switch method {
       case .difference: .set(ValueSet(set.items.filter { !other.contains($0) }))
       case .intersection: .set(ValueSet(set.items.filter(other.contains)))
@@ -73,7 +81,7 @@ extension Methods {
       }
     case .hasAll, .hasAny, .hasOnly:
       let other: ValueSet
-      switch arguments[0] {
+      switch arguments.first {
       case .set(let set): other = set
       case .list(let list): other = ValueSet(list.items)
       default: throw unsupported(method, "set", arguments)
@@ -89,14 +97,15 @@ extension Methods {
 
   // MARK: - Maps
 
-  static func callMap(_ method: Method, _ map: RuleMap, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue? {
+  static func callMap(_ method: Method, _ map: RuleMap, _ arguments: MethodArguments) throws(RuleFailure) -> RuleValue?
+  {
     switch method {
     case .size: return .int(Int64(map.fields.count))
-    case .keys: return .list(map.sortedKeys.map { .string($0) })
-    case .values: return .list(map.sortedKeys.compactMap { map[$0] })
+    case .keys: return .list(map.fields.inOrder.map { .string($0.key.text) })
+    case .values: return .list(map.fields.inOrder.map { $0.value })
     case .get: return try get(.map(map), arguments)
     case .diff:
-      switch arguments[0] {
+      switch arguments.first {
       case .map(let other): return .mapDifference(MapDifference(from: other, to: map))
       case .partialMap(let other): throw .undecided(other.name)
       default: throw unsupported(method, "map", arguments)
@@ -106,10 +115,10 @@ extension Methods {
   }
 
   /// `map.get(key, default)`, or with a list of keys for maps within maps.
-  private static func get(_ map: RuleValue, _ arguments: [RuleValue]) throws(RuleFailure) -> RuleValue {
+  private static func get(_ map: RuleValue, _ arguments: MethodArguments) throws(RuleFailure) -> RuleValue {
     let keys: [RuleValue]
-    switch arguments[0] {
-    case .string: keys = [arguments[0]]
+    switch arguments.first {
+    case .string: keys = [arguments.first]
     case .list(let list): keys = list.items
     default: throw unsupported(.get, "map", arguments)
     }
@@ -118,11 +127,11 @@ extension Methods {
       guard case .string(let key) = key else { throw .wrongType(key.typeName, expected: "string") }
       switch value {
       case .map(let map):
-        guard let member = map[key] else { return arguments[1] }
+        guard let member = map[key] else { return arguments.second }
         value = member
       case .partialMap(let map): value = try map.value(of: key)
       case .constraint(let constraint): throw .undecided(constraint.field)
-      default: return arguments[1]
+      default: return arguments.second
       }
     }
     return value
@@ -130,11 +139,11 @@ extension Methods {
 
   static func callMapDifference(_ method: Method, _ difference: MapDifference) -> RuleValue? {
     switch method {
-    case .addedKeys: .set(difference.keys([.added]))
-    case .removedKeys: .set(difference.keys([.removed]))
-    case .changedKeys: .set(difference.keys([.changed]))
-    case .affectedKeys: .set(difference.keys([.added, .removed, .changed]))
-    case .unchangedKeys: .set(difference.keys([.unchanged]))
+    case .addedKeys: .set(difference.keys { $0 == .added })
+    case .removedKeys: .set(difference.keys { $0 == .removed })
+    case .changedKeys: .set(difference.keys { $0 == .changed })
+    case .affectedKeys: .set(difference.keys { $0 != .unchanged })
+    case .unchangedKeys: .set(difference.keys { $0 == .unchanged })
     default: nil
     }
   }
@@ -142,7 +151,7 @@ extension Methods {
   // MARK: - Documents of queries
 
   static func callPartialMap(
-    _ method: Method, _ map: PartialMap, _ arguments: [RuleValue]
+    _ method: Method, _ map: PartialMap, _ arguments: MethodArguments
   ) throws(RuleFailure) -> RuleValue? {
     switch method {
     case .get: try get(.partialMap(map), arguments)
@@ -153,7 +162,7 @@ extension Methods {
   }
 
   static func callConstraint(
-    _ method: Method, _ constraint: FieldConstraint, _ arguments: [RuleValue]
+    _ method: Method, _ constraint: FieldConstraint, _ arguments: MethodArguments
   ) throws(RuleFailure) -> RuleValue {
     switch (method, arguments.first) {
     case (.hasAny, .list(let list)):

@@ -1,22 +1,36 @@
 internal import HearthRE2
 
+/// The arguments of a method, at most two.
+struct MethodArguments {
+  /// `null` if there is none.
+  let first: RuleValue
+  /// `null` if there is none.
+  let second: RuleValue
+  let count: Int
+
+  init(_ first: RuleValue, _ second: RuleValue, count: Int) {
+    (self.first, self.second, self.count) = (first, second, count)
+  }
+
+  var all: [RuleValue] { Array([first, second].prefix(count)) }
+}
+
 /// The methods of values.
 struct Methods {
-  let limits: RuleLimits
+  let limits: RuleResourceLimits
   /// The steps of regular expressions so far.
   private(set) var steps = 0
 
-  init(limits: RuleLimits) { self.limits = limits }
+  init(limits: RuleResourceLimits) { self.limits = limits }
 
   /// - Parameters:
-  ///   - values: The value whose method is called, and the arguments, as many as the method takes.
+  ///   - arguments: As many as the method takes.
   ///   - pattern: The first argument as a regular expression, if it stands in the rules.
   mutating func call(
-    _ method: Method, on values: [RuleValue], _ pattern: RegularExpression?
+    _ method: Method, on value: RuleValue, _ arguments: MethodArguments, _ pattern: RegularExpression?
   ) throws(RuleFailure) -> RuleValue {
-    let arguments = Array(values.dropFirst())
     let result: RuleValue? =
-      switch values[0] {
+      switch value {
       case .string(let text): try callString(method, text, arguments, pattern)
       case .bytes(let bytes): Self.callBytes(method, bytes)
       case .list(let list): try callList(method, list, arguments)
@@ -36,14 +50,14 @@ struct Methods {
     return result
   }
 
-  static func unsupported(_ method: Method, _ type: String, _ arguments: [RuleValue]) -> RuleFailure {
-    .unsupported("\(type).\(method.rawValue)()", types: arguments.map(\.typeName))
+  static func unsupported(_ method: Method, _ type: String, _ arguments: MethodArguments) -> RuleFailure {
+    .unsupported("\(type).\(method.rawValue)()", types: arguments.all.map(\.typeName))
   }
 
   // MARK: - Strings and bytes
 
   private mutating func callString(
-    _ method: Method, _ text: String, _ arguments: [RuleValue], _ pattern: RegularExpression?
+    _ method: Method, _ text: String, _ arguments: MethodArguments, _ pattern: RegularExpression?
   ) throws(RuleFailure) -> RuleValue? {
     switch method {
     case .size: return .int(Int64(text.utf16.count))
@@ -52,7 +66,7 @@ struct Methods {
     case .trim: return .string(text.trimmed)
     case .toUtf8: return .bytes(Array(text.utf8))
     case .matches, .replace, .split:
-      let texts = arguments.compactMap { argument in
+      let texts = arguments.all.compactMap { argument in
         if case .string(let text) = argument { text } else { nil }
       }
       guard texts.count == arguments.count, let first = texts.first else {
@@ -81,7 +95,7 @@ struct Methods {
 
   private func compiled(_ pattern: String) throws(RuleFailure) -> RegularExpression {
     do {
-      return try RegularExpression(pattern, programLimit: limits.resources.patternProgram)
+      return try RegularExpression(pattern, programLimit: limits.patternProgram)
     } catch {
       throw .badPattern(error.description)
     }
@@ -90,7 +104,7 @@ struct Methods {
   private mutating func applyPattern(
     _ method: Method, _ text: String, _ pattern: RegularExpression, _ arguments: [String]
   ) throws(RuleFailure) -> RuleValue {
-    let limit = limits.resources.patternSteps.addingOrMax(4 * text.utf8.count)
+    let limit = limits.patternSteps.addingOrMax(4 * text.utf8.count)
     do throws(RegularExpressionUseError) {
       switch method {
       case .matches: return .bool(try pattern.matches(text, stepLimit: limit, steps: &steps))
@@ -106,7 +120,7 @@ struct Methods {
     do throws(RegularExpressionUseError) {
       return .string(
         try pattern.replacingAll(
-          in: text, with: rewrite, resultLimit: limits.resources.valueWeight, stepLimit: limit, steps: &steps))
+          in: text, with: rewrite, resultLimit: limits.valueWeight, stepLimit: limit, steps: &steps))
     } catch {
       throw Self.failure(error)
     }
@@ -142,22 +156,22 @@ struct Methods {
 
   // MARK: - Paths and places
 
-  private static func callPath(_ method: Method, _ path: RulePath, _ arguments: [RuleValue]) throws(RuleFailure)
+  private static func callPath(_ method: Method, _ path: RulePath, _ arguments: MethodArguments) throws(RuleFailure)
     -> RuleValue?
   {
     guard method == .bind else { return nil }
-    guard case .map(let values) = arguments[0] else { throw unsupported(method, "path", arguments) }
+    guard case .map(let values) = arguments.first else { throw unsupported(method, "path", arguments) }
     return .path(try path.binding(values))
   }
 
   private static func callLatLng(
-    _ method: Method, _ place: RuleLatLng, _ arguments: [RuleValue]
+    _ method: Method, _ place: RuleLatLng, _ arguments: MethodArguments
   ) throws(RuleFailure) -> RuleValue? {
     switch method {
     case .latitude: return .float(place.latitude)
     case .longitude: return .float(place.longitude)
     case .distance:
-      guard case .latlng(let other) = arguments[0] else { throw unsupported(method, "latlng", arguments) }
+      guard case .latlng(let other) = arguments.first else { throw unsupported(method, "latlng", arguments) }
       return .float(Places.distance(place, other))
     default: return nil
     }

@@ -160,14 +160,14 @@ enum Operators {
 
   // MARK: - Members
 
-  static func member(_ name: String, of base: RuleValue) throws(RuleFailure) -> RuleValue {
+  static func member(_ name: ExactText, of base: RuleValue) throws(RuleFailure) -> RuleValue {
     switch base {
     case .map(let map):
-      guard let value = map[name] else { throw .missingProperty(name) }
+      guard let value = map[name] else { throw .missingProperty(name.text) }
       return value
-    case .partialMap(let map): return try map.value(of: name)
-    case .path(let path): return try path.value(of: name)
-    case .null: throw .noValue("a value with the property \(name.quotedBriefly)")
+    case .partialMap(let map): return try map.value(of: name.text)
+    case .path(let path): return try path.value(of: name.text)
+    case .null: throw .noValue("a value with the property \(name.text.quotedBriefly)")
     case .constraint(let constraint): throw .undecided(constraint.field)
     default: throw .wrongType(base.typeName, expected: "map or path")
     }
@@ -178,7 +178,7 @@ enum Operators {
     case (.list(let list), .int(let place)):
       guard place >= 0, place < list.items.count else { throw .outOfBounds(place, count: list.items.count) }
       return list.items[Int(place)]
-    case (.map, .string(let name)), (.partialMap, .string(let name)): return try member(name, of: base)
+    case (.map, .string(let name)), (.partialMap, .string(let name)): return try member(ExactText(name), of: base)
     case (.path(let path), .int(let place)): return try path.name(at: place)
     case (.path(let path), .string(let name)): return try path.value(of: name)
     case (.string, .int(let place)): return try slice(base, from: index, to: .int(place.addingOrMax(1)))

@@ -1,12 +1,27 @@
 /// A request as rules see it.
 package struct RuleRequest: Sendable {
+  /// A request for one document. Its values are made when a condition looks at them.
+  struct ForDocument: Sendable {
+    let auth: RuleValue
+    let time: RuleTimestamp
+    /// For `create` and `update`, the fields that the document will have.
+    let changed: RuleMap?
+    let inTransaction: Bool
+    let stored: DeferredFields
+  }
+
+  enum Form: Sendable {
+    case document(ForDocument)
+    /// A part of a query, with the variables `request` and `resource`.
+    case query(request: RuleValue, resource: RuleValue)
+  }
+
   package let method: RuleMethod
   /// The names of the path of the document, from `databases` on, or of the collection that a query is about.
   package let path: [String]
-  /// The variable `request`.
-  let request: RuleValue
-  /// The variable `resource`.
-  let resource: DeferredValue
+  let form: Form
+  /// The levels of the variable `request`.
+  let depth: Int
 
   /// A request for one document.
   ///
@@ -23,7 +38,7 @@ package struct RuleRequest: Sendable {
   ) {
     self.init(
       method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction,
-      document: { document })
+      stored: DeferredFields(document))
   }
 
   /// A request for one document whose fields are decoded when a condition looks at them, which many conditions never do.
@@ -33,18 +48,23 @@ package struct RuleRequest: Sendable {
     _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, changed: RuleMap? = nil,
     inTransaction: Bool = false, document: @escaping @Sendable () -> RuleMap?
   ) {
+    self.init(
+      method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction,
+      stored: DeferredFields(document))
+  }
+
+  private init(
+    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, changed: RuleMap?, inTransaction: Bool,
+    stored: DeferredFields
+  ) {
+    let changed = method.isForNewFields ? changed : nil
     self.method = method
     self.path = path
-    var fields = Self.fields(method, path, auth, time)
-    var isWrite = true
-    switch method {
-    case .create, .update: fields.append(("resource", changed.map { .document($0, at: path) } ?? .null))
-    case .delete: fields.append(("resource", .null))
-    case .get, .list: isWrite = false
-    }
-    fields.append(("inTransaction", .bool(isWrite || inTransaction)))
-    request = .map(RuleMap(pairs: fields))
-    resource = DeferredValue { document().map { .document($0, at: path) } ?? .null }
+    // A map is one level more than the deepest one in it. The document is a map with its fields.
+    depth = 1 + max(auth.depth, changed.map { $0.depth + 1 } ?? 0)
+    form = .document(
+      ForDocument(
+        auth: auth, time: time, changed: changed, inTransaction: method.isWrite || inTransaction, stored: stored))
   }
 
   /// One part of a query.
@@ -54,37 +74,113 @@ package struct RuleRequest: Sendable {
     method = .list
     path = part.path
     let query = part.query
-    var members = Self.fields(.list, path, auth, time)
-    members += [("query", query.value), ("inTransaction", .bool(false))]
+    var members = Self.members(.list, path, auth, time)
+    members += [(Names.query, query.value), (Names.inTransaction, .bool(false))]
     // Of a collection group nobody knows the paths.
-    if query.hasAllDescendants { members.removeAll { $0.key == "path" } }
-    request = .map(RuleMap(pairs: members))
+    if query.hasAllDescendants { members.removeAll { $0.key == Names.path } }
+    let request = RuleValue.map(RuleMap(fields: members))
+    depth = request.depth
     if let fields {
-      let document = RuleValue.document(fields, at: path)
-      resource = DeferredValue { document }
+      form = .query(request: request, resource: .document(fields, at: path))
       return
     }
-    var known: [ExactText: RuleValue] = [ExactText("data"): .partialMap(part.facts)]
+    var known: [ExactText: RuleValue] = [Names.data: .partialMap(part.facts)]
     if let document = part.document, let id = document.last {
-      known[ExactText("id")] = .string(id)
-      known[ExactText(RuleQuery.nameOfDocument)] = .path(RulePath(document))
+      known[Names.id] = .string(id)
+      known[Names.name] = .path(RulePath(document))
     }
-    let document = RuleValue.partialMap(PartialMap(name: "resource", known: known))
-    resource = DeferredValue { document }
+    form = .query(request: request, resource: .partialMap(PartialMap(name: "resource", known: known)))
   }
 
-  private static func fields(
-    _ method: RuleMethod, _ path: [String], _ auth: RuleValue, _ time: RuleTimestamp
-  ) -> [(key: String, value: RuleValue)] {
-    [("method", .string(method.rawValue)), ("path", .path(RulePath(path))), ("auth", auth), ("time", .timestamp(time))]
+  /// The variable `request`.
+  var value: RuleValue {
+    switch form {
+    case .query(let request, _): return request
+    case .document(let request):
+      var members = Self.members(method, path, request.auth, request.time)
+      if method.isWrite { members.append((Names.resource, changedDocument(request))) }
+      members.append((Names.inTransaction, .bool(request.inTransaction)))
+      return .map(RuleMap(fields: members))
+    }
   }
+
+  /// The member `request.resource` of a write.
+  private func changedDocument(_ request: ForDocument) -> RuleValue {
+    request.changed.map { .document($0, at: path) } ?? .null
+  }
+
+  /// The variable `resource`.
+  var resource: RuleValue {
+    switch form {
+    case .query(_, let resource): resource
+    case .document(let request): request.stored.fields.map { .document($0, at: path) } ?? .null
+    }
+  }
+
+  /// A member of the variable `request`.
+  ///
+  /// - Returns: Nil if it is found in ``value`` only, or not at all.
+  func member(_ member: Program.RequestMember) -> RuleValue? {
+    guard case .document(let request) = form else { return nil }
+    return switch member {
+    case .method: .string(method.rawValue)
+    case .path: .path(RulePath(path))
+    case .auth: request.auth
+    case .time: .timestamp(request.time)
+    case .inTransaction: .bool(request.inTransaction)
+    case .resource: method.isWrite ? changedDocument(request) : nil
+    case .dataOfResource: request.changed.map { .map($0) }
+    }
+  }
+
+  /// A member of the variable `resource`.
+  ///
+  /// - Parameter deepest: The levels that the variable may have.
+  /// - Returns: As for ``member(_:)``.
+  func resourceMember(_ member: Program.DocumentMember, deepest: Int) -> RuleValue? {
+    guard case .document(let request) = form, let fields = request.stored.fields, fields.depth < deepest else {
+      return nil
+    }
+    return switch member {
+    case .data: .map(fields)
+    case .id: .string(path.last ?? "")
+    case .name: .path(RulePath(path))
+    }
+  }
+
+  fileprivate enum Names {
+    static let (method, path, auth, time) = (
+      ExactText("method"), ExactText("path"), ExactText("auth"), ExactText("time")
+    )
+    static let (resource, query, inTransaction) = (
+      ExactText("resource"), ExactText("query"), ExactText("inTransaction")
+    )
+    static let (data, id, name) = (ExactText("data"), ExactText("id"), ExactText(RuleQuery.nameOfDocument))
+  }
+
+  private static func members(
+    _ method: RuleMethod, _ path: [String], _ auth: RuleValue, _ time: RuleTimestamp
+  ) -> [(key: ExactText, value: RuleValue)] {
+    [
+      (Names.method, .string(method.rawValue)), (Names.path, .path(RulePath(path))), (Names.auth, auth),
+      (Names.time, .timestamp(time)),
+    ]
+  }
+}
+
+extension RuleMethod {
+  fileprivate var isForNewFields: Bool { self == .create || self == .update }
+  fileprivate var isWrite: Bool { isForNewFields || self == .delete }
 }
 
 extension RuleValue {
   /// A document as rules see it: `data`, `id` and `__name__`.
   static func document(_ fields: RuleMap, at path: [String]) -> RuleValue {
     .map(
-      RuleMap(pairs: [("data", .map(fields)), ("id", .string(path.last ?? "")), ("__name__", .path(RulePath(path)))]))
+      RuleMap(fields: [
+        (RuleRequest.Names.name, .path(RulePath(path))), (RuleRequest.Names.data, .map(fields)),
+        (RuleRequest.Names.id, .string(path.last ?? "")),
+      ]))
   }
 }
 

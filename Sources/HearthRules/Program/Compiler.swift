@@ -38,20 +38,10 @@ struct Compiler {
     for index in tree.functions.indices { compileFunction(index) }
     for permission in tree.permissions { compile(permission) }
     checkCalls()
-    markTimelessRequests()
+    combineSteps()
     if program.byteCount > limits.compiledBytes {
       issues.add(
         .error, "the compiled rules have more than \(limits.compiledBytes) bytes", at: SourceRange(0, 0), in: nil)
-    }
-  }
-
-  /// Marks where `request` is used for a member other than its time.
-  private mutating func markTimelessRequests() {
-    for (index, next) in program.steps.enumerated().dropFirst() {
-      let step = program.steps[index - 1]
-      guard case .request = step.instruction, case .member(let name) = next.instruction else { continue }
-      program.steps[index - 1] = Program.Step(
-        instruction: .request(tellsTime: program.names[Int(name)] == "time"), node: step.node, cost: step.cost)
     }
   }
 
@@ -98,7 +88,7 @@ struct Compiler {
     let made = Program.Permission(
       pattern: chain.flatMap { tree.blocks[$0].pathParts.map(Program.PatternPart.init) }, start: start,
       range: permission.range, title: title ?? "")
-    for method in methods { program.permissions[method, default: []].append(made) }
+    for method in methods { program.permissions[method].append(made) }
   }
 
   private mutating func listExpressions() {
@@ -259,10 +249,11 @@ struct Compiler {
   }
 
   mutating func index(of name: String) -> Int32 {
-    if let index = nameIndexes[ExactText(name)] { return index }
+    let name = ExactText(name)
+    if let index = nameIndexes[name] { return index }
     program.names.append(name)
     let index = Int32(clamping: program.names.count - 1)
-    nameIndexes[ExactText(name)] = index
+    nameIndexes[name] = index
     return index
   }
 }

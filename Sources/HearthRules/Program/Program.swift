@@ -50,6 +50,34 @@ struct Program: Sendable {
     case path(Int32)
     /// Counts for what has no step of its own.
     case bound
+
+    // The first step of several whose value can be had at once. If it cannot, or if values are traced, this step is carried out as the one
+    // that is named first here, and the others follow.
+
+    /// `request`, and a member of it.
+    case requestMember(RequestMember)
+    /// `resource`, and a member of it.
+    case resourceMember(DocumentMember)
+    /// An argument or binding, and a member of it.
+    case localMember(Int32, name: Int32)
+    /// A constant that begins a list of constants, and the list.
+    case constantList(first: Int32, list: Int32)
+  }
+
+  /// The members of `request` for one document.
+  enum RequestMember: String, Sendable {
+    case method, path, auth, time, resource, inTransaction
+    /// `request.resource.data`.
+    case dataOfResource
+
+    /// The steps for it, behind that for `request`.
+    var furtherSteps: Int { self == .dataOfResource ? 2 : 1 }
+  }
+
+  /// The members of a document.
+  enum DocumentMember: String, Sendable {
+    case data, id
+    case name = "__name__"
   }
 
   /// A segment of a path literal.
@@ -70,10 +98,12 @@ struct Program: Sendable {
     case recursive
   }
 
-  /// An `allow` with the path to it.
-  struct Permission: Sendable {
+  /// An `allow` with the path to it. All methods that it names have the same one.
+  final class Permission: Sendable {
     /// The segments of the match with those around it.
     let pattern: [PatternPart]
+    /// The places of texts in the pattern. The last ones, such as the collection, tell most matches apart.
+    let texts: [(place: Int, text: String)]
     /// The place of the recursive wildcard; nil if there is none.
     let recursive: Int?
     /// Nil if it holds always.
@@ -83,6 +113,9 @@ struct Program: Sendable {
 
     init(pattern: [PatternPart], start: Int32?, range: SourceRange, title: String) {
       self.pattern = pattern
+      texts = pattern.enumerated().reversed().compactMap { place, part in
+        if case .text(let text) = part { (place, text) } else { nil }
+      }
       recursive = pattern.firstIndex(of: .recursive)
       self.start = start
       self.range = range
@@ -117,28 +150,53 @@ struct Program: Sendable {
   var version = 1
   var steps: [Step] = []
   var constants: [RuleValue] = []
-  var names: [String] = []
+  /// The lists of constants.
+  var constantLists: [RuleList] = []
+  var names: [ExactText] = []
   var failures: [RuleFailure] = []
   var paths: [[PathPart]] = []
   var patterns: [RegularExpression] = []
   var functions: [Function] = []
   /// The permissions for each method, in the order of the file.
-  var permissions: [RuleMethod: [Permission]] = [:]
+  var permissions = PermissionTable()
   /// The nodes of the syntax tree.
   var expressions: [Expression] = []
   /// The conditions and functions, in the order in which it is compiled.
   var declarations: [Declaration] = []
 
-  /// The memory that the program takes, roughly.
+  /// The memory that the program takes, roughly. Lists of constants are not counted again.
   var byteCount: Int {
     steps.count * MemoryLayout<Step>.stride + constants.reduce(0) { $0.addingOrMax($1.weight) }
-      + names.reduce(0) { $0 + $1.utf8.count } + patterns.reduce(0) { $0 + $1.programSize }
+      + names.reduce(0) { $0 + $1.text.utf8.count } + patterns.reduce(0) { $0 + $1.programSize }
+  }
+}
+
+extension Program {
+  /// The permissions for each method, in the order of the file.
+  struct PermissionTable: Sendable {
+    private var lists: [[Permission]] = Array(repeating: [], count: RuleMethod.allCases.count)
+
+    subscript(method: RuleMethod) -> [Permission] {
+      get { lists[method.place] }
+      _modify { yield &lists[method.place] }
+    }
   }
 }
 
 /// The access to a document that a request wants.
 package enum RuleMethod: String, Sendable, CaseIterable {
   case get, list, create, update, delete
+
+  /// The place in a list of all methods.
+  fileprivate var place: Int {
+    switch self {
+    case .get: 0
+    case .list: 1
+    case .create: 2
+    case .update: 3
+    case .delete: 4
+    }
+  }
 
   /// The methods that a word of `allow` stands for; nil if there is no such word.
   static func named(_ word: String) -> Set<RuleMethod>? {

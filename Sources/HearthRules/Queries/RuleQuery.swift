@@ -53,9 +53,10 @@ package struct RuleQuery: Sendable {
     var path: [String] { document ?? query.parent + [query.collection] }
 
     var target: Program.Permission.Target {
-      if let document { return Program.Permission.Target(names: document.map { Optional($0) }) }
+      if let document { return Program.Permission.Target(names: document) }
       return Program.Permission.Target(
-        names: query.parent + [query.collection, nil], gap: query.hasAllDescendants ? query.parent.count : nil)
+        names: query.parent + [query.collection], hasUnknownName: true,
+        gap: query.hasAllDescendants ? query.parent.count : nil)
     }
   }
 

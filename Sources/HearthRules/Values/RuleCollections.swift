@@ -1,30 +1,48 @@
 internal import Synchronization
 
 /// A list, with the work that comparing it takes.
+///
+/// It is one reference, as maps and sets are: values are copied at every step of a condition.
 package struct RuleList: Sendable {
-  package let items: [RuleValue]
-  /// Computed once, since a list of few values can hold the same list many times, at every level.
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
-  /// Nil for short lists. Copies share it.
-  private let index: MemberIndex?
+  private final class Storage: Sendable {
+    let items: [RuleValue]
+    /// Computed once, since a list of few values can hold the same list many times, at every level.
+    let weight: Int
+    let depth: Int
+    let roundedCount: Int
+    /// Nil for short lists. Copies share it.
+    let index: MemberIndex?
 
-  private static let shortestWithIndex = 64
-
-  package init(_ items: [RuleValue]) {
-    self.items = items
-    weight = items.reduce(1) { $0.addingOrMax($1.weight) }
-    depth = items.reduce(0) { max($0, $1.depth) } + 1
-    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
-    index = items.count < Self.shortestWithIndex ? nil : MemberIndex()
+    init(_ items: [RuleValue]) {
+      self.items = items
+      var (weight, depth, roundedCount) = (1, 0, 0)
+      for item in items {
+        weight = weight.addingOrMax(item.weight)
+        depth = max(depth, item.depth)
+        roundedCount += item.roundedCount
+      }
+      (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
+      index = items.count < RuleList.shortestWithIndex ? nil : MemberIndex()
+    }
   }
 
+  /// The members from which on a list has an index.
+  static let shortestWithIndex = 64
+
+  private let storage: Storage
+
+  package init(_ items: [RuleValue]) { storage = Storage(items) }
+
+  package var items: [RuleValue] { storage.items }
+  var weight: Int { storage.weight }
+  var depth: Int { storage.depth }
+  var roundedCount: Int { storage.roundedCount }
+
   /// The work that ``contains(_:)`` takes, without that of reading the value.
-  var searchWork: Int { index?.isMade == true ? 1 : weight }
+  var searchWork: Int { storage.index?.isMade == true ? 1 : weight }
 
   func contains(_ value: RuleValue) -> Bool {
-    index?.contains(value, in: items) ?? items.contains { RuleValue.isMember(value, like: $0) }
+    storage.index?.contains(value, in: items) ?? items.contains { RuleValue.isMember(value, like: $0) }
   }
 }
 
@@ -52,10 +70,26 @@ private final class MemberIndex: Sendable {
 
 /// A map from names to values.
 package struct RuleMap: Sendable {
-  let fields: RuleFields
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
+  private final class Storage: Sendable {
+    let fields: RuleFields
+    let weight: Int
+    let depth: Int
+    let roundedCount: Int
+
+    init(_ fields: RuleFields) {
+      var (weight, depth, roundedCount) = (1, 0, 0)
+      // By their places: a loop over the fields themselves would copy each.
+      for place in fields.all.indices {
+        weight = weight.addingOrMax(fields.all[place].key.text.utf8.count).addingOrMax(fields.all[place].value.weight)
+        depth = max(depth, fields.all[place].value.depth)
+        roundedCount += fields.all[place].value.roundedCount
+      }
+      self.fields = fields
+      (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
+    }
+  }
+
+  private let storage: Storage
 
   /// Makes a map. The last one of several fields with one name counts.
   package init(_ fields: some Sequence<(key: String, value: RuleValue)>) {
@@ -64,94 +98,29 @@ package struct RuleMap: Sendable {
 
   /// The same for callers in other modules, for which a generic function is not compiled as fast.
   package init(pairs: [(key: String, value: RuleValue)]) {
-    self.init(RuleFields(pairs.map { (ExactText($0.key), $0.value) }))
+    self.init(fields: pairs.map { (ExactText($0.key), $0.value) })
+  }
+
+  /// The same for names that are made already.
+  package init(fields: [(key: ExactText, value: RuleValue)]) {
+    self.init(RuleFields(fields))
   }
 
   init(_ fields: [ExactText: RuleValue]) {
-    self.init(RuleFields(fields.map { ($0.key, $0.value) }))
+    self.init(fields: fields.map { ($0.key, $0.value) })
   }
 
-  private init(_ fields: RuleFields) {
-    var (weight, depth, roundedCount) = (1, 0, 0)
-    for (name, value) in fields.all {
-      weight = weight.addingOrMax(name.text.utf8.count).addingOrMax(value.weight)
-      depth = max(depth, value.depth)
-      roundedCount += value.roundedCount
-    }
-    self.fields = fields
-    (self.weight, self.depth, self.roundedCount) = (weight, depth + 1, roundedCount)
-  }
+  private init(_ fields: RuleFields) { storage = Storage(fields) }
 
-  package subscript(name: String) -> RuleValue? { fields[ExactText(name)] }
+  var fields: RuleFields { storage.fields }
+  var weight: Int { storage.weight }
+  var depth: Int { storage.depth }
+  var roundedCount: Int { storage.roundedCount }
+
+  package subscript(name: String) -> RuleValue? { self[ExactText(name)] }
+  subscript(name: ExactText) -> RuleValue? { storage.fields[name] }
   /// The names in the order of their UTF-8.
-  package var sortedKeys: [String] { fields.keys.sorted().map(\.text) }
-}
-
-/// A set. Numbers that are equal count once, whether they are integers or not; the first one stays.
-package struct ValueSet: Sendable {
-  /// In the order in which they were added.
-  package let items: [RuleValue]
-  let keys: Set<LooseKey>
-  let weight: Int
-  let depth: Int
-  let roundedCount: Int
-
-  package init(_ candidates: some Sequence<RuleValue>) {
-    var items: [RuleValue] = []
-    var keys: Set<LooseKey> = []
-    var weight = 1
-    var depth = 0
-    for item in candidates {
-      let key = LooseKey(item)
-      guard !key.isReflexive || keys.insert(key).inserted else { continue }
-      items.append(item)
-      weight = weight.addingOrMax(item.weight)
-      depth = max(depth, item.depth)
-    }
-    self.items = items
-    self.keys = keys
-    self.weight = weight
-    self.depth = depth + 1
-    roundedCount = items.reduce(0) { $0 + $1.roundedCount }
-  }
-
-  func contains(_ value: RuleValue) -> Bool { keys.contains(LooseKey(value)) }
-}
-
-/// The difference between two maps, by key.
-package struct MapDifference: Sendable {
-  enum Status: String, Sendable, Hashable {
-    case added, removed, changed, unchanged
-  }
-
-  let statuses: [ExactText: Status]
-
-  /// The keys of both maps in the order of their UTF-8, each with `added`, `removed`, `changed` or `unchanged`.
-  package var namedStatuses: [(name: String, status: String)] {
-    statuses.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.rawValue) }
-  }
-
-  /// - Parameters:
-  ///   - new: The map whose method is called.
-  ///   - old: The map that it is compared with.
-  init(from old: RuleMap, to new: RuleMap) {
-    var statuses: [ExactText: Status] = [:]
-    for (key, value) in new.fields.all {
-      guard let former = old.fields[key] else {
-        statuses[key] = .added
-        continue
-      }
-      statuses[key] = LooseKey(former) == LooseKey(value) ? .unchanged : .changed
-    }
-    for key in old.fields.keys where new.fields[key] == nil { statuses[key] = .removed }
-    self.statuses = statuses
-  }
-
-  var weight: Int { statuses.keys.reduce(1) { $0 + $1.text.utf8.count } }
-
-  func keys(_ wanted: Set<Status>) -> ValueSet {
-    ValueSet(statuses.filter { wanted.contains($0.value) }.keys.sorted().map { .string($0.text) })
-  }
+  package var sortedKeys: [String] { fields.inOrder.map { $0.key.text } }
 }
 
 extension Int {

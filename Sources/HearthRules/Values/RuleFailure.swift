@@ -1,7 +1,9 @@
 /// The reason why an expression has no value.
 ///
 /// A rule whose condition fails does not hold. `||` and `&&` have a value despite a failure if the other side decides.
-package enum RuleFailure: Error, Hashable, Sendable {
+///
+/// It is one reference, since a place on the stack of the machine is as large as the larger one of a value and a failure.
+package indirect enum RuleFailure: Error, Hashable, Sendable {
   case divisionByZero
   case integerOverflow
   /// An operator or function does not take values of these types.

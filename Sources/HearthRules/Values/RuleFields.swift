@@ -1,7 +1,9 @@
-/// The fields of a map, each name once. A few of them are looked through; more have an index.
+/// The fields of a map, each name once. A few of them are looked through; of more, those that are in order are searched by halves, and others
+/// have an index.
 struct RuleFields: Sendable {
   typealias Field = (key: ExactText, value: RuleValue)
 
+  /// In the order of the UTF-8 of their names, unless there is an index.
   private(set) var all: [Field]
   private let places: [ExactText: Int]?
 
@@ -10,10 +12,15 @@ struct RuleFields: Sendable {
 
   /// The last one of several fields with one name counts.
   init(_ fields: [Field]) {
-    guard fields.count > Self.mostWithoutIndex else {
-      all = fields
+    all = fields
+    // Documents are mostly stored in this order, and then have no name twice.
+    guard !Self.areInOrder(fields) else {
       places = nil
-      removeFormer()
+      return
+    }
+    guard fields.count > Self.mostWithoutIndex else {
+      places = nil
+      sortKeepingLast()
       return
     }
     var places: [ExactText: Int] = Dictionary(minimumCapacity: fields.count)
@@ -30,25 +37,63 @@ struct RuleFields: Sendable {
     self.places = places
   }
 
-  private mutating func removeFormer() {
-    var place = all.count - 1
-    while place > 0 {
-      let name = all[place].key
-      if let former = all[..<place].firstIndex(where: { $0.key == name }) {
-        all[former] = all[place]
-        all.remove(at: place)
-        // The one that was moved may have had others before it: they are found from its new place.
-      }
-      place -= 1
+  /// True if each name comes behind the one before it.
+  private static func areInOrder(_ fields: [Field]) -> Bool {
+    var place = 1
+    while place < fields.count {
+      guard fields[place - 1].key < fields[place].key else { return false }
+      place += 1
     }
+    return true
+  }
+
+  /// Sorts a few fields by inserting one after the other.
+  private mutating func sortKeepingLast() {
+    var count = 0
+    for place in all.indices {
+      let field = all[place]
+      var target = count
+      while target > 0, field.key < all[target - 1].key { target -= 1 }
+      if target > 0, all[target - 1].key == field.key {
+        all[target - 1] = field
+        continue
+      }
+      // The fields up to the count are in order, and one behind them was read: there is room.
+      var moved = count
+      while moved > target {
+        all[moved] = all[moved - 1]
+        moved -= 1
+      }
+      all[target] = field
+      count += 1
+    }
+    all.removeLast(all.count - count)
   }
 
   var count: Int { all.count }
   var keys: some Sequence<ExactText> { all.lazy.map(\.key) }
 
-  subscript(name: ExactText) -> RuleValue? {
-    if let places { return places[name].map { all[$0].value } }
-    for field in all where field.key == name { return field.value }
-    return nil
+  /// The fields in the order of the UTF-8 of their names.
+  var inOrder: [Field] { places == nil ? all : all.sorted { $0.key < $1.key } }
+
+  subscript(name: ExactText) -> RuleValue? { place(of: name).map { all[$0].value } }
+
+  private func place(of name: ExactText) -> Int? {
+    if let places { return places[name] }
+    if all.count <= Self.mostWithoutIndex {
+      var place = 0
+      while place < all.count {
+        if all[place].key == name { return place }
+        place += 1
+      }
+      return nil
+    }
+    var low = 0
+    var high = all.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if all[middle].key < name { low = middle + 1 } else { high = middle }
+    }
+    return low < all.count && all[low].key == name ? low : nil
   }
 }

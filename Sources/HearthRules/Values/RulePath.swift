@@ -7,17 +7,30 @@ package struct RulePath: Sendable {
     case recursive(String, value: [String]?)
   }
 
-  let segments: [Segment]
+  /// Nearly all paths are names alone.
+  private enum Form: Sendable {
+    case names([String])
+    case template([Segment])
+  }
+
+  private let form: Form
 
   /// - Precondition: No two variables have the same name.
-  private init(segments: [Segment]) { self.segments = segments }
+  private init(segments: [Segment]) { form = .template(segments) }
 
-  package init(_ names: [String]) { segments = names.map { .text($0) } }
+  package init(_ names: [String]) { form = .names(names) }
+
+  var segments: [Segment] {
+    switch form {
+    case .names(let names): names.map { .text($0) }
+    case .template(let segments): segments
+    }
+  }
 
   /// Fails if two variables have the same name, as in production.
   init(template: [Segment]) throws(RuleFailure) {
     if let name = template.repeatedVariable { throw .invalid("path: variable \(name) stands in it twice") }
-    segments = template
+    form = .template(template)
   }
 
   /// Reads `/a/b` or `a/b`, where a segment may be `{name}` or `{name=**}`.
@@ -36,10 +49,20 @@ package struct RulePath: Sendable {
   }
 
   /// The names of the path. A variable without a value is the empty name.
-  package var names: [String] { segments.flatMap { $0.names ?? [""] } }
+  package var names: [String] {
+    switch form {
+    case .names(let names): names
+    case .template(let segments): segments.flatMap { $0.names ?? [""] }
+    }
+  }
 
   package var text: String { "/" + names.joined(separator: "/") }
-  var weight: Int { segments.reduce(1) { $0 + $1.byteCount } }
+  var weight: Int {
+    switch form {
+    case .names(let names): names.reduce(1) { $0 + $1.utf8.count }
+    case .template(let segments): segments.reduce(1) { $0 + $1.byteCount }
+    }
+  }
 
   /// The operator `==`: the same names. A path with a variable that has no value equals none, not even itself.
   func hasSameNames(as other: RulePath) -> Bool {
@@ -55,7 +78,10 @@ package struct RulePath: Sendable {
     .invalid("path: variable \(variable) has no value")
   }
 
-  private var unboundVariable: String? { segments.lazy.compactMap(\.unboundVariable).first }
+  private var unboundVariable: String? {
+    guard case .template(let segments) = form else { return nil }
+    return segments.lazy.compactMap(\.unboundVariable).first
+  }
 
   /// The segments, where each name stands for itself that a recursive variable has for its value.
   /// - Throws: If a variable of the path, wherever it stands, has no value.
@@ -71,6 +97,10 @@ package struct RulePath: Sendable {
   fileprivate func boundNames() throws(RuleFailure) -> [String] { try boundSegments().flatMap { $0.names ?? [] } }
 
   func name(at index: Int64) throws(RuleFailure) -> RuleValue {
+    if case .names(let names) = form {
+      guard index >= 0, index < names.count else { throw .outOfBounds(index, count: names.count) }
+      return .string(names[Int(index)])
+    }
     let segments = try boundSegments()
     guard index >= 0, index < segments.count else { throw .outOfBounds(index, count: segments.count) }
     return .string(segments[Int(index)].names?.first ?? "")
@@ -83,6 +113,7 @@ package struct RulePath: Sendable {
   }
 
   func value(of name: String) throws(RuleFailure) -> RuleValue {
+    guard case .template(let segments) = form else { throw .missingProperty(name) }
     for segment in segments {
       switch segment {
       case .variable(name, let value?): return .string(value)

@@ -9,6 +9,11 @@ extension RuleValue {
 
   /// The comparison of `in` and of the methods of lists: 1 and 1.0 differ, and 0.0 and -0.0.
   static func isMember(_ left: RuleValue, like right: RuleValue) -> Bool {
+    // The most frequent comparison. That of pairs below counts the references of both.
+    if case .string(let left) = left {
+      if case .string(let right) = right { return left.hasSameBytes(as: right) }
+      return false
+    }
     guard case (.path(let left), .path(let right)) = (left, right) else {
       return areSame(left, right, numbersByValue: false)
     }
@@ -44,7 +49,7 @@ extension RuleValue {
         && left.fields.all.allSatisfy { name, value in
           right.fields[name].map { areSame(value, $0, numbersByValue: numbersByValue) } ?? false
         }
-    case (.set(let left), .set(let right)): left.keys == right.keys
+    case (.set(let left), .set(let right)): left.hasSameMembers(as: right)
     default: false
     }
   }

@@ -20,7 +20,7 @@ package enum RuleValue: Sendable {
   /// A value of a document that a query could return, as far as the query's filters tell.
   indirect case constraint(FieldConstraint)
   /// A map of a document that a query could return. Only some of its fields are known.
-  case partialMap(PartialMap)
+  indirect case partialMap(PartialMap)
 
   package static func list(_ items: [RuleValue]) -> RuleValue { .list(RuleList(items)) }
   package static func map(_ fields: [String: RuleValue]) -> RuleValue { .map(RuleMap(fields)) }

@@ -80,8 +80,7 @@ struct RuleCheck: Sendable {
     for document in documents {
       let fields = StoredFields(of: document)
       let request = RuleRequest(
-        .get, path: document.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time)
-      ) { fields.decoded() }
+        .get, document.key, in: database, auth: auth, time: RuleTimestamp(time), stored: fields)
       try await decide(.get, &known, read, on: document.key) { lookUp throws(StatusError) in
         try fields.checked(rules.evaluate(request, isTraced: counter != nil, lookUp: lookUp))
       }
@@ -176,17 +175,16 @@ extension RuleCheck: CommitGuard {
   func check(
     _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
   ) throws {
-    let after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
+    // Rules seldom look at further documents.
+    lazy var after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
     var known = KnownDocuments(database, effort)
     for write in writes {
       let (key, before) = (write.transition.key, write.transition.before)
       try spend(write.transition.after.fields.bytes.count, known)
       let fields = StoredFields(of: before)
       let request = RuleRequest(
-        write.method, path: key.ruleNames(in: database), auth: auth,
-        time: RuleTimestamp(time.cutToMilliseconds), changed: try RuleMap.fields(of: write.transition.after),
-        inTransaction: true
-      ) { fields.decoded() }
+        write.method, key, in: database, auth: auth, time: RuleTimestamp(time.cutToMilliseconds),
+        changed: try RuleMap.fields(of: write.transition.after), inTransaction: true, stored: fields)
       while true {
         let snapshot = known
         let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
@@ -221,28 +219,54 @@ extension GuardedWrite {
 }
 
 /// The fields of a document, decoded when rules look at them.
-private final class StoredFields: Sendable {
-  private let document: Document
-  private let failure = Mutex<StatusError?>(nil)
+private struct StoredFields {
+  /// Nil if the document is missing.
+  fileprivate let decoding: Decoding?
 
-  init(of document: Document) {
-    self.document = document
+  fileprivate final class Decoding: Sendable {
+    private let document: Document
+    let failure = Mutex<StatusError?>(nil)
+
+    init(of document: Document) {
+      self.document = document
+    }
+
+    /// Nil if the fields are damaged.
+    func decoded() -> RuleMap? {
+      do throws(StatusError) {
+        return try RuleMap.fields(of: document)
+      } catch {
+        failure.withLock { $0 = error }
+        return nil
+      }
+    }
   }
 
-  /// Nil if the document is missing, and if its fields are damaged.
-  func decoded() -> RuleMap? {
-    do throws(StatusError) {
-      return try RuleMap.fields(of: document)
-    } catch {
-      failure.withLock { $0 = error }
-      return nil
-    }
+  init(of document: Document) {
+    decoding = document.isFound ? Decoding(of: document) : nil
   }
 
   /// - Throws: INTERNAL if the decision was made on damaged fields.
   func checked(_ decision: RuleDecision) throws(StatusError) -> RuleDecision {
-    if let failure = failure.withLock({ $0 }) { throw failure }
+    if let failure = decoding?.failure.withLock({ $0 }) { throw failure }
     return decision
+  }
+}
+
+extension RuleRequest {
+  fileprivate init(
+    _ method: RuleMethod, _ key: DocumentKey, in database: DatabaseID, auth: RuleValue, time: RuleTimestamp,
+    changed: RuleMap? = nil, inTransaction: Bool = false, stored: StoredFields
+  ) {
+    let path = key.ruleNames(in: database)
+    guard let decoding = stored.decoding else {
+      self.init(
+        method, path: path, auth: auth, time: time, document: nil, changed: changed, inTransaction: inTransaction)
+      return
+    }
+    self.init(method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction) {
+      decoding.decoded()
+    }
   }
 }
 

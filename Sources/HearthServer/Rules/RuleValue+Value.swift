@@ -38,7 +38,7 @@ extension RuleMap {
   static func fields(of document: Document) throws(StatusError) -> RuleMap? {
     guard document.isFound else { return nil }
     do {
-      return RuleMap(pairs: try document.fields.decodedPairs().map { (key: $0.name, value: RuleValue($0.value)) })
+      return try RuleMap(document.fields)
     } catch {
       throw StatusError(code: .internal, message: "The stored fields of \(document.key) are damaged: \(error)")
     }
@@ -74,7 +74,14 @@ extension DocumentKey {
     self = key
   }
 
-  package func ruleNames(in database: DatabaseID) -> [String] { database.ruleNames + path.segments }
+  package func ruleNames(in database: DatabaseID) -> [String] {
+    var names: [String] = []
+    // Enough for a document two levels deep.
+    names.reserveCapacity(7)
+    names += database.ruleNames
+    path.appendSegments(to: &names)
+    return names
+  }
 }
 
 extension Caller {

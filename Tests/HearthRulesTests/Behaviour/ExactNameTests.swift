@@ -77,6 +77,17 @@ struct ExactNameTests {
   }
 }
 
+extension ExactNameTests {
+  @Test("the last one of three fields with one name counts, wherever they stand", arguments: [0, 1, 20])
+  func namesThatStandThreeTimes(others: Int) {
+    let between = (0..<others).map { (key: "n\($0)", value: RuleValue.null) }
+    let map = RuleMap(
+      pairs: [(key: "a", value: .int(1))] + between + [(key: "a", value: .int(2)), (key: "a", value: .int(3))])
+    #expect(map["a"]?.wholeNumber == 3)
+    #expect(map.sortedKeys.count == others + 1)
+  }
+}
+
 extension RuleValue {
   fileprivate var wholeNumber: Int64? { if case .int(let number) = self { number } else { nil } }
 }

@@ -1,5 +1,6 @@
 import HearthModel
 import HearthRules
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -38,6 +39,20 @@ struct RuleCheckTests {
         continue
       }
       for entry in fields.entries { #expect(map[entry.key] != nil) }
+    }
+  }
+
+  @Test("fields that are decoded for rules have the values that the model has, and the same errors")
+  func decoding() throws {
+    func text(_ map: () throws -> RuleMap) -> String {
+      do { return RuleValue.map(try map()).text(limit: 10_000) } catch { return "\(error)" }
+    }
+    for value in ValueZoo.all {
+      let whole = EncodedFields(["a": value, "l": .array([value, .null]), "m": .map(["k": value, "l": .array([])])])
+      for count in [whole.bytes.count] + (0..<min(40, whole.bytes.count)) {
+        let fields = EncodedFields(uncheckedBytes: Array(whole.bytes.prefix(count)))
+        #expect(text { try RuleMap(fields) } == text { RuleMap(try fields.decoded()) }, "\(count) bytes of \(value)")
+      }
     }
   }
 
