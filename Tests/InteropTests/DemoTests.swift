@@ -23,7 +23,7 @@ struct DemoTests {
         $0["what"] as? String == "ada's notes at the backend"
           && $0["found"] as? String == #"["idea: made offline", "plan: her plan"]"#
       })
-    #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("batches left in the outbox, which process") == true })
+    #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("batches still in the outbox after process") == true })
     #expect(
       checks.contains { $0["what"] as? String == "its outbox" && $0["found"] as? String == "75 writes in 25 batches" })
     #expect(lines.last?["failed"] as? Int == 0)

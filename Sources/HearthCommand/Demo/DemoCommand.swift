@@ -4,11 +4,11 @@ import Hearth
 import HearthServer
 import Logging
 
-/// `hearth demo`: tells a story of two devices on real data, and checks every claim against the backend.
+/// `hearth demo`: tells a story of some devices on real data, and checks every claim against the backend.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Shows two devices that work offline, one of which is killed, and are in sync with the backend again.",
+    abstract: "Shows devices that work offline, are killed, find their disk damaged, share a cache, and get in sync again.",
     discussion: "Exit status 0 only if every check held.")
 
   @Option(help: "Use a running backend (hearth serve, or Google's emulator) instead of starting one.")

@@ -76,7 +76,8 @@ extension DemoStory {
       }
       return second.drain("drained").isEmpty ? nil : ()
     }
-    narrator.check("batches left in the outbox, which process \(second.identifier) has sent", expected: 0, found: left)
+    narrator.check(
+      "batches still in the outbox after process \(second.identifier) sent the rest", expected: 0, found: left)
 
     second.send("write \(all + 1) \(all + Self.lastCount)")
     second.send("drain")

@@ -90,7 +90,7 @@ extension DemoStory {
       "grace's write to ada's note was refused, and is kept for her", expected: ["permission-denied"],
       found: refused.map { Self.name(of: $0.error) })
     narrator.check(
-      "on grace's device it was rolled back", expected: "unavailable",
+      "it was rolled back; ada's note, read from grace's cache", expected: "unavailable",
       found: await code {
         _ = try await grace.document("\(notes(of: "ada"))/plan").getDocument(source: .cache)
       })
