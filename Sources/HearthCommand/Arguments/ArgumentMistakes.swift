@@ -57,13 +57,17 @@ struct ArgumentMistakes {
     let isHelp = rest.first == "help"
     if isHelp { rest = rest.dropFirst() }
     var (taken, neighbours) = (0, [String]())
+    // The words since the last --where, if all that the command takes besides options stands before it.
+    var condition: [String] = []
     while let word = rest.popFirst(), word != "--" {
       let before = neighbours
       neighbours = []
       if word.hasPrefix("-"), word.count > 1, Double(word) == nil {
         let name = String(word.prefix { $0 != "=" })
+        condition = []
         if let option = command.option(name) {
-          if option.kind == "option", name == word { rest = rest.dropFirst() }
+          let value = option.kind == "option" && name == word ? rest.popFirst() : nil
+          if name == "--where", let value, taken == command.wordCount { condition = [value] }
         } else {
           sentences.append(Self.unknownOption(name, of: command, path))
         }
@@ -79,9 +83,13 @@ struct ArgumentMistakes {
       } else {
         taken += 1
         neighbours = before + [word]
-        guard let count = command.wordCount, taken > count, !before.isEmpty, sentences.isEmpty else { continue }
+        guard let count = command.wordCount, taken > count, sentences.isEmpty else { continue }
         let further = rest.prefix { !$0.hasPrefix("-") }
-        sentences.append(Self.surplus(neighbours + further, word, path))
+        if !condition.isEmpty {
+          sentences.append(Self.cutCondition(condition, [word] + further, path))
+        } else if !before.isEmpty {
+          sentences.append(Self.surplus(neighbours, [word] + further, of: command, path))
+        }
       }
     }
     return sentences.isEmpty ? nil : (sentences, path.joined(separator: " "))
@@ -93,6 +101,10 @@ struct ArgumentMistakes {
     let typed = name.hasPrefix("--") ? name : "-" + name
     let isLetter = typed.count == 3
     let beginnings = known.filter { $0.hasPrefix(typed) }
+    if ["--desc", "--descending", "--asc", "--ascending"].contains(typed), command.option("--order-by") != nil {
+      return
+        "`\(path.joined(separator: " "))` has no option \(name). The direction stands behind the field: --order-by population:desc."
+    }
     let nearest = isLetter ? (beginnings.count == 1 ? beginnings[0] : nil) : nearestOption(typed, in: known)
     let advice = nearest.map { "Did you mean \($0)?" } ?? elsewhere(name, of: command, path)
     return "`\(path.joined(separator: " "))` has no option \(name)." + (advice.map { " " + $0 } ?? "")
@@ -109,12 +121,42 @@ struct ArgumentMistakes {
     return "`\((path + [owner.commandName]).joined(separator: " "))` has it: write it behind the subcommand."
   }
 
-  /// The words of a path with spaces, which a shell takes for several words.
-  private static func surplus(_ words: [String], _ word: String, _ path: [String]) -> String {
+  private static func start(_ word: String, _ path: [String]) -> String {
+    "`\(path.joined(separator: " "))` does not take the word \"\(word)\" there."
+  }
+
+  /// The words of a path with spaces, which a shell takes for several words, or fields without the option for them.
+  ///
+  /// - Parameter neighbours: The words up to the first surplus one, side by side.
+  private static func surplus(
+    _ neighbours: [String], _ words: [String], of command: Command, _ path: [String]
+  ) -> String {
+    let start = start(words[0], path)
+    if command.option("--json")?.kind == "option", let fields = FieldWords.json(words) {
+      return "\(start) Give the fields with --json: --json \(ShellWord.quoted(fields))."
+    }
+    let whole = (neighbours + words.dropFirst()).joined(separator: " ")
+    return "\(start) If the space before it is part of a path, quote the path: \(ShellWord.quoted(whole))."
+  }
+
+  /// The words of one condition, which a shell takes for several words, or several conditions behind one option.
+  private static func cutCondition(_ condition: [String], _ surplus: [String], _ path: [String]) -> String {
+    func isCondition(_ text: String) -> Bool {
+      var query = DataQuery(collection: "any")
+      query.conditions = [text]
+      return (try? query.check()) != nil
+    }
+    let (start, words) = (start(surplus[0], path), condition + surplus)
+    if words.allSatisfy(isCondition) {
+      let all = words.map { "--where \(ShellWord.quoted($0))" }.joined(separator: " ")
+      return "\(start) Repeat --where for each condition: \(all)."
+    }
     let whole = words.joined(separator: " ")
-    return
-      "`\(path.joined(separator: " "))` does not take the word \"\(word)\" there. If the space before it is part of a path, quote the "
-      + "path: \(ShellWord.quoted(whole))."
+    guard isCondition(whole) else {
+      return
+        "\(start) A condition is a field, an operator and a value. Quote it as a whole for the shell, such as --where 'population >= 1000000'."
+    }
+    return "\(start) Quote the whole condition for the shell: --where \(ShellWord.quoted(whole))."
   }
 
   private static func unknownSubcommand(_ word: String, of command: Command, _ path: [String]) -> String {
@@ -122,7 +164,11 @@ struct ArgumentMistakes {
     let known = command.displayed.map(\.commandName)
     let own = known.filter { $0 != "help" }
     var advice = "The subcommands are \(own.joined(separator: ", "))."
-    if let nearest = NearestWord.of(word, in: known) {
+    let owners = path.count > 1 ? [] : command.displayed.filter { $0.displayed.contains { $0.commandName == word } }
+    if !owners.isEmpty {
+      let commands = owners.map { "`\(prefix) \($0.commandName) \(word)`" }
+      advice = "Did you mean \(commands.joined(separator: " or "))?"
+    } else if let nearest = NearestWord.of(word, in: known) {
       advice = "Did you mean `\(prefix) \(nearest)`?"
     } else if command.option("--" + word) != nil {
       advice = "Did you mean `\(prefix) --\(word)`?"

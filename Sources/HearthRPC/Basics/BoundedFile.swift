@@ -40,7 +40,10 @@ package struct BoundedFile: Sendable {
       defer { try? file.close() }
       contents = try file.read(upToCount: maximumBytes + 1) ?? Data()
     } catch {
-      throw Failure(description: "cannot be read: \((error as NSError).localizedDescription)")
+      // Foundation ends its sentence with a full stop, and so do the callers theirs.
+      let sentence = (error as NSError).localizedDescription
+      let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
+      throw Failure(description: "cannot be read: \(reason)")
     }
     guard contents.count <= maximumBytes else { throw Failure(description: "has more than \(maximumBytes) bytes") }
     return contents

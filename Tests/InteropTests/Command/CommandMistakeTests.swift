@@ -25,6 +25,9 @@ struct CommandMistakeTests {
       (["cache", "clear", "/no/folder", "--discard-pending-write"], "Did you mean --discard-pending-writes?"),
       (["data", "--project", "demo", "query", "cities"], "write it behind the subcommand"),
       (["version"], "Did you mean `hearth --version`?"), (["-v"], "Did you mean --version?"),
+      (["outbox", "x"], "Did you mean `hearth cache outbox`?"),
+      (["query", "cities"], "Did you mean `hearth data query` or `hearth cache query`?"),
+      (["data", "query", "cities", "--order-by", "n", "--desc"], "behind the field: --order-by population:desc."),
       (["frobnicate"], "The subcommands are serve, data, cache, rules, demo."),
     ])
   func mistakes(words: [String], advice: String) async throws {
@@ -49,6 +52,33 @@ struct CommandMistakeTests {
     // Words that do not stand side by side are no path.
     let apart = try await hearth(["data", "query", "a", "--limit", "5", "b"])
     #expect(apart.status == 64 && !apart.text.contains("quote the path"), "\(apart.text)")
+  }
+
+  @Test(
+    "fields without --json, and conditions without quotation marks, are named with the right form",
+    arguments: [
+      (["data", "set", "cities/SF", #"{"a":1}"#], #"Give the fields with --json: --json '{"a":1}'."#),
+      (["data", "set", "cities/SF", "{a:", "1}"], #"--json: --json '{"name": "San Francisco"}'."#),
+      (["data", "update", "cities/SF", "name=Foo", "n=5"], #"--json: --json '{"name": "Foo", "n": 5}'."#),
+      (["data", "query", "cities", "--where", "n", ">", "5"], "condition for the shell: --where 'n > 5'."),
+      (["data", "query", "cities", "--where", "n", "5"], "Quote it as a whole for the shell, such as --where '"),
+      (
+        ["data", "query", "cities", "--where", "state == CA", "n > 5"],
+        "Repeat --where for each condition: --where 'state == CA' --where 'n > 5'."
+      ),
+      (["cache", "query", "x", "cities", "--where", "n", "==", "5"], "for the shell: --where 'n == 5'."),
+    ])
+  func cutWords(words: [String], advice: String) async throws {
+    let output = try await hearth(words)
+    #expect(output.status == 64 && output.text.hasPrefix("Error: "), "\(words): \(output.status) \(output.text)")
+    #expect(output.text.contains(advice) && !output.text.contains("quote the path"), "\(words): \(output.text)")
+  }
+
+  @Test("a file that is missing is named in a sentence with one full stop")
+  func missingFile() async throws {
+    let output = try await hearth(["rules", "check", "/no/such.rules"])
+    #expect(output.status != 0 && output.text.contains("\"/no/such.rules\" cannot be read: "), "\(output.text)")
+    #expect(!output.text.contains(".."), "\(output.text)")
   }
 
   @Test("two mistakes are both named")
