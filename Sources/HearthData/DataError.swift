@@ -38,11 +38,19 @@ extension DataError {
       .contains(where: message.contains)
   }
 
+  private static let startHint =
+    " Is the backend running there? Start one with `hearth serve --in-memory` or `hearth serve --data FOLDER`, or name another with --host."
+
+  /// True if a write that needs a document found none (`hearth serve` and Cloud Firestore, Google's emulator).
+  private static func findsNoDocument(_ message: String) -> Bool {
+    message.contains("No document to update") || message.contains("no entity to update")
+  }
+
   /// The failure of a call, with a hint for the usual reasons.
   package init(_ error: StatusError, doing what: String, at place: String) {
     guard !error.message.contains("Connection refused") else {
       self.init(
-        "\(what): nothing listens at \(place). Is the backend running there? Start one with `hearth serve`, or name another with --host."
+        "\(what): nothing listens at \(place).\(Self.startHint)"
       )
       return
     }
@@ -88,7 +96,9 @@ extension DataError {
       case .unavailable where error.message.contains("HTTP/2 connection preface"):
         " Is a Firestore backend there? If it uses TLS, add --tls."
       case .unavailable:
-        " Is the backend running there? Start one with `hearth serve`, or name another with --host."
+        Self.startHint
+      case .notFound where Self.findsNoDocument(error.message):
+        " `hearth data set --merge` creates a document that is missing."
       case .invalidArgument where error.message.contains("invalid jwt"):
         " What was given with --token or HEARTH_TOKEN is no token. A token is a JSON Web Token: three parts with full stops between "
           + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "

@@ -61,7 +61,7 @@ struct EmptyResultAdviceTests {
     #expect(try advice("x == 1", ["x": 2], ["x": "a"]) == nil)
     let advice = try #require(try advice("x == 1", ["x": true], ["x": "a"], [:]))
     #expect(advice.contains("Their x is a Boolean or a text, such as true"), "\(advice)")
-    #expect(try self.advice("colour == 1", ["x": 2]) == "It has no field colour; the fields are x.")
+    #expect(try self.advice("colour == 1", ["x": 2]) == "The document has no field colour; the fields are x.")
     #expect(try self.advice("__name__ == z", ["x": 2]) == nil && (try self.advice("x == 1")) == nil)
   }
 }

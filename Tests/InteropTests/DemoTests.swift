@@ -69,6 +69,6 @@ struct DemoTests {
     let output = try await Programs.runInBackground(
       Programs.product("hearth"), ["demo", "--backend", "127.0.0.1:\(port)"])
     #expect(output.status == 1)
-    #expect(output.text.contains("127.0.0.1:\(port)"))
+    #expect(output.text.contains("127.0.0.1:\(port). Start one with `hearth serve --in-memory`"), "\(output.text)")
   }
 }

@@ -31,7 +31,7 @@ struct DataCommand: AsyncParsableCommand {
 
       Tables on a terminal, a line of JSON for each document otherwise; --format chooses. The exit status is 0 for success, 1 for a \
       failure, 2 for an import that has left out documents (--continue), 64 for wrong arguments, 130 after Ctrl-C. Errors go to \
-      standard error and say what to do.
+      standard error.
       """,
     subcommands: [
       DataGetCommand.self, DataSetCommand.self, DataUpdateCommand.self, DataDeleteCommand.self, DataQueryCommand.self,
@@ -47,7 +47,11 @@ struct DataCommand: AsyncParsableCommand {
 
 /// The backend, which all subcommands have.
 struct ConnectionOptions: ParsableArguments {
-  @Option(help: "The backend as HOST:PORT; by default that of FIRESTORE_EMULATOR_HOST, or 127.0.0.1:8080.")
+  @Option(
+    help: """
+      The backend as HOST:PORT; by default that of FIRESTORE_EMULATOR_HOST, else Cloud Firestore if there are credentials, else \
+      127.0.0.1:8080.
+      """)
   var host: String?
 
   @Flag(help: "Use TLS; the default port is then 443.")

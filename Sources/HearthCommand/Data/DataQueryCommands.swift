@@ -138,7 +138,13 @@ struct DataCollectionsCommand: AsyncParsableCommand {
       let parent = try document.map { try DataPath.document($0).path } ?? ResourcePath()
       let ids = try await backend.collectionIDs(below: parent, at: version)
       let paths = ids.map { parent.appending($0).canonicalString }
-      if ids.isEmpty, document == nil { await EmptyAnswer.explain(nil, backend) }
+      if ids.isEmpty {
+        if document == nil {
+          await EmptyAnswer.explain(nil, backend)
+        } else {
+          try await Self.nothing(below: parent, backend)
+        }
+      }
       guard format.isJSON else {
         var layout = TableLayout(["COLLECTION"])
         for path in paths { layout.add([ShellWord.bare(path)]) }
@@ -147,5 +153,13 @@ struct DataCollectionsCommand: AsyncParsableCommand {
       let output = StandardOutput()
       for path in paths { try output.writeLine(JSONText.object([("collection", .string(path))]).compact) }
     }
+  }
+
+  private static func nothing(below parent: ResourcePath, _ backend: DataBackend) async throws {
+    let key = try DataPath.document(parent.canonicalString)
+    let document = try await backend.documents(for: [key], at: nil).first
+    let reason = document?.isFound == true ? "." : ": \(await EmptyAnswer(backend).missing(parent, as: "it"))"
+    let sentence = "There are no collections below \"\(parent.canonicalString)\"\(reason)"
+    Terminal.writeError("hearth data: \(TableLayout.safe(sentence))")
   }
 }

@@ -46,6 +46,11 @@ struct DemoStory {
   private func checkBackendAnswers(_ witness: Device) async throws {
     do {
       _ = try await witness.firestore.collection("cities").limit(to: 1).getDocuments(source: .server)
+    } catch FirestoreErrorCode.unavailable {
+      throw DemoError(
+        description:
+          "no Firestore backend answers at \(backend). Start one with `hearth serve --in-memory`, or leave out --backend"
+      )
     } catch {
       throw DemoError(description: "no Firestore backend answers at \(backend): \(error.localizedDescription)")
     }

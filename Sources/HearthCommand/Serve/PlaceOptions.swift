@@ -13,7 +13,8 @@ struct PlaceOptions: ParsableArguments {
   @Flag(help: "Keep the databases in memory: they are gone when the server stops.")
   var inMemory = false
 
-  @Option(help: "The IP address to listen on; one that other machines can reach needs --open-to-everyone.")
+  @Option(
+    help: "The IP address to listen on, or localhost; one that other machines can reach needs --open-to-everyone.")
   var host = "127.0.0.1"
 
   @Option(help: "How much to log to standard error: \(PlaceOptions.levelNames).")

@@ -21,16 +21,27 @@ package struct EmptyAnswer: Sendable {
         EmptyResultAdvice(await backend.sample(words.withoutConditions), in: backend.databaseID).text(for: words).map {
           " " + $0
         } ?? ""
-      return "\(start) match; without the conditions there \(all) in \(words.collection).\(advice)"
+      return "\(start) match; without the \(words.narrowing) there \(all) in \(words.collection).\(advice)"
     }
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     if let words, !collections.isEmpty {
       let first = words.collection.split(separator: "/").first.map(String.init) ?? words.collection
       if words.isCollectionGroup || collections.contains(first) { return "\(start); \(words.collection) is empty." }
       let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
-      return "\(start); it has no collection \(first), but \(Self.list(collections)).\(nearest)"
+      return "\(start); it has no collection \(first), but \(Self.list(collections)).\(nearest)\(await below(words))"
     }
     return "\(start)\(await otherProjects())."
+  }
+
+  /// The sentence about the collections with an id that documents have below them; empty if there are none.
+  private func below(_ words: DataQuery) async -> String {
+    guard !words.collection.contains("/") else { return "" }
+    var group = words.withoutConditions
+    group.isCollectionGroup = true
+    group.limit = 1
+    guard let key = await backend.sample(group).first?.key else { return "" }
+    let path = ShellWord.bare(key.path.parent.canonicalString)
+    return " There is a collection \(path): give its path, or --collection-group for all with this id."
   }
 
   /// The sentence about a document that does not exist.
@@ -93,6 +104,13 @@ extension DataQuery {
   fileprivate var narrows: Bool {
     !conditions.isEmpty || !orders.isEmpty || !aggregatedFields.isEmpty || startAt != nil || startAfter != nil
       || endAt != nil || endBefore != nil
+  }
+
+  /// The words that narrow the result.
+  fileprivate var narrowing: String {
+    if !conditions.isEmpty { return "conditions" }
+    if startAt != nil || startAfter != nil || endAt != nil || endBefore != nil { return "positions" }
+    return orders.isEmpty ? "aggregated fields" : "order"
   }
 
   /// The query for all documents of the collection.

@@ -52,7 +52,8 @@ struct ConditionText {
     let name = Self.operatorName(at: rest)
     guard !name.isEmpty else {
       throw .argument(
-        "\(place): an operator is missing after \(field), as in 'population >= 1000000'. The operators are \(Self.operatorNames)."
+        "\(place): an operator is missing after \(field), as in 'population >= 1000000'. The operators are \(Self.operatorNames). "
+          + "Quote the whole condition for the shell."
       )
     }
     let operand = Words.trimmed(rest[name.endIndex...])

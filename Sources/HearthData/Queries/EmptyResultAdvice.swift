@@ -57,7 +57,8 @@ package struct EmptyResultAdvice {
   private func missing(_ path: FieldPath, _ form: (String) -> String) -> String {
     let who =
       isComplete
-      ? (documents.count == 1 ? "It has no" : "None of them has a") : "None of the first \(documents.count) has a"
+      ? (documents.count == 1 ? "The document has no" : "None of the documents has a")
+      : "None of the first \(documents.count) has a"
     let start = "\(who) field \(path.canonicalString)"
     let names = siblings(of: path)
     if let nearest = NearestWord.of(path.segments.last ?? "", in: names) {

@@ -56,6 +56,8 @@ enum OperandText {
   /// Refuses texts that are most likely meant as something else.
   private static func checkPlain(_ text: String, at place: String, after start: String) throws(DataError) {
     func form(_ value: String) -> String { ShellWord.quoted(start + value) }
+    // Also in one that ends in a quotation mark, which belongs to the second condition.
+    if !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
     if let first = text.first, let last = text.last, quotationMarks.contains(first) || quotationMarks.contains(last) {
       let inner = text.drop(while: quotationMarks.contains)
       let bare = String(inner.reversed().drop(while: quotationMarks.contains).reversed())
@@ -85,7 +87,6 @@ enum OperandText {
       throw .argument(
         "\(place): \(text) is not a number in JSON. Write \(form(number)), or \(form(json(text))) for the text.")
     }
-    if !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
   }
 
   /// Refuses a value with another operator behind its first word. What stands in quotation marks is no operator.

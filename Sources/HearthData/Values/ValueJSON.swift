@@ -128,7 +128,10 @@ package struct ValueJSON: Sendable {
     case let change where WriteJSON.changes.contains(change):
       throw failure("this changes a whole field of `hearth data set`; it is no value, and no element of an array")
     default:
-      let meant = NearestWord.of(name, in: Self.types + WriteJSON.changes).map { "; the nearest is \($0)" } ?? ""
+      let meant =
+        NearestWord.of(name, in: Self.types + WriteJSON.changes).map {
+          WriteJSON.changes.contains($0) ? "; the nearest is the change \($0)" : "; the nearest is \($0)"
+        } ?? ""
       throw failure("there is no such type: use \(Self.types.joined(separator: ", "))\(meant)")
     }
   }

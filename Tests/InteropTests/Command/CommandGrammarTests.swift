@@ -44,7 +44,7 @@ struct CommandGrammarTests {
     "a missing part of a condition is named",
     arguments: [
       ("", "a field, an operator and a value"), ("== 1", "a field is missing before \"==\" (character 1)"),
-      ("n", "an operator is missing after n"), ("amount >", "a value is missing after \">\" (character 9)"),
+      ("n", "Quote the whole condition for the shell."), ("amount >", "a value is missing after \">\" (character 9)"),
       ("amount in", "a value is missing after \"in\""), ("a..b == 1", "single dots"), ("\"n\" == 1", "Write n"),
       ("\"first name\" == 1", "Write `first name`."), ("\"a && b\" == 1", "Write `a && b`."),
       ("`n == 1", "an operator is missing"), ("n in 3", "needs a list"), ("n in []", "needs a list"),
@@ -62,6 +62,8 @@ struct CommandGrammarTests {
       ("name == [1", "not complete JSON"), ("ok == True", "Write 'ok == true'"), ("ok == NULL", "Write 'ok == null'"),
       ("n > NaN", #"{"$double": "NaN"}"#), ("n > 01", "Write 'n > 1'"), ("n > .5", "Write 'n > 0.5'"),
       ("n > 1,000", "Write 'n > 1000'"), ("n == x && m == 2", "Repeat --where"),
+      (#"n > 5 && m == "x""#, #"--where 'n > 5' --where 'm == "x"'"#), ("n == 'a' && m > 2", "Repeat --where"),
+      (#"n > 5 and m == "x""#, #"--where 'n > 5' --where 'm == "x"'"#),
       ("n == x or m > 2", "There is no \"or\""), ("n == x || m > 2", "There is no \"or\""),
       ("n like x", "The operators are"),
       (#"n == "x" && m == 2"#, "Repeat --where"), (#"n == "a \" b" and m > 2"#, "Repeat --where"),

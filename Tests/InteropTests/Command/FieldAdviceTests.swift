@@ -20,7 +20,7 @@ struct FieldAdviceTests {
         #expect(
           found.status == 0
             && found.text.contains(
-              "hearth data: --select: None of them has a field nam. Did you mean name? Write 'name'.\n"),
+              "hearth data: --select: None of the documents has a field nam. Did you mean name? Write 'name'.\n"),
           "\(found.text)")
         #expect(found.text.components(separatedBy: "--select").count == 2, "\(found.text)")
       }

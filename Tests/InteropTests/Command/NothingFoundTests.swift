@@ -23,6 +23,44 @@ struct NothingFoundTests {
     }
   }
 
+  @Test("a collection that is only below documents is named with its path, and collections of a missing document too")
+  func below() async throws {
+    try await DataPlace.run { place in
+      for path in ["cities/SF", "cities/SF/shops/1"] { try await place.set(path, "{}") }
+      let shops = try await place.hearth("query", "shops")
+      #expect(
+        shops.status == 0
+          && shops.text.contains("There is a collection cities/SF/shops: give its path, or --collection-group for all"),
+        "\(shops.text)")
+      let missing = try await place.hearth("collections", "cities/NOPE")
+      #expect(
+        missing.status == 0
+          && missing.text.hasPrefix(
+            "hearth data: There are no collections below \"cities/NOPE\": it does not exist in project demo, at "),
+        "\(missing.text)")
+      try await place.set("cities/LA", "{}")
+      let none = try await place.hearth("collections", "cities/LA")
+      #expect(none.text == "hearth data: There are no collections below \"cities/LA\".\n", "\(none.text)")
+    }
+  }
+
+  @Test("an update of a missing document, and a backend that does not run, name the command that helps")
+  func helpers() async throws {
+    try await DataPlace.run { place in
+      let missing = try await place.hearth("update", "cities/LA", "--json", "{\"n\": 1}")
+      #expect(
+        missing.status == 1 && missing.text.contains("`hearth data set --merge` creates a document that is missing."),
+        "\(missing.text)")
+    }
+    let port = try Programs.freePort()
+    let absent = try await Programs.runInBackground(
+      Programs.product("hearth"), ["data", "get", "cities/LA", "--host", "127.0.0.1:\(port)"])
+    #expect(
+      absent.status == 1
+        && absent.text.contains("Start one with `hearth serve --in-memory` or `hearth serve --data FOLDER`"),
+      "\(absent.text)")
+  }
+
   @Test("a listener whose first result is empty says why, and goes on")
   func watch() async throws {
     try await DataPlace.run { place in
