@@ -32,7 +32,8 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
   package var description: String {
     switch self {
     case .noFolder(let path):
-      "There is no folder \"\(path)\". Check the path: a client's cache folder holds a file \"cache.sqlite\"."
+      "There is no folder \"\(path)\". Check the path: a client's cache folder holds a file \"cache.sqlite\". "
+        + "`hearth cache list` finds those of this user."
     case .notAFolder(let path):
       "\"\(path)\" is not a folder. Give the folder that holds \"cache.sqlite\"."
     case .noCache(let folder):

@@ -11,10 +11,10 @@ struct CacheCommand: ParsableCommand {
     abstract: "Look into a client's cache folder, also while it is in use.",
     discussion: """
       The folder is the one that holds "cache.sqlite": on Linux \
-      ~/.local/share/hearth/APP/PROJECT/DATABASE unless the app has set another. All subcommands but clear and collect only read.
+      ~/.local/share/hearth/APP/PROJECT/DATABASE unless the app has set another. clear and collect change the cache; all others only read it.
 
       Tables on a terminal, JSON for other programs; --format chooses. The exit status is 0 for success, 1 for a failure or for damage \
-      that check has found, 64 for wrong arguments. Errors go to standard error and say what to do.
+      that check has found, 64 for wrong arguments. Errors go to standard error.
       """,
     subcommands: [
       CacheListCommand.self, CacheInfoCommand.self, CacheOutboxCommand.self, CacheRejectedCommand.self,
@@ -47,7 +47,7 @@ struct CacheCommand: ParsableCommand {
 
 /// The options of all subcommands.
 struct CacheOptions: ParsableArguments {
-  @Argument(help: "The cache folder.", completion: .directory)
+  @Argument(help: "The cache folder; `hearth cache list` finds those of this user.", completion: .directory)
   var folder: String
 
   @OptionGroup var format: FormatOptions
@@ -57,6 +57,19 @@ struct CacheOptions: ParsableArguments {
   /// Runs a subcommand and reports its failure in words.
   func run(_ body: () throws -> Void) throws {
     try CacheCommand.run(body)
+  }
+
+  /// - Parameter word: The word behind the folder.
+  /// - Throws: A ``DataError`` if the folder seems to stand there.
+  func checkOrder(_ word: String?) throws {
+    func isFolder(_ path: String) -> Bool {
+      var isDirectory: ObjCBool = false
+      return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+    }
+    guard let word, !isFolder(folder), isFolder(word) else { return }
+    throw DataError.argument(
+      "There is no folder \"\(folder)\", but \"\(word)\" is one. The cache folder is the first word: "
+        + "\(ShellWord.bare(word)) \(ShellWord.bare(folder)).")
   }
 }
 

@@ -5,6 +5,13 @@ import HearthModel
 extension CacheInspection {
   /// The database that references without a project are of. A cache that does not know its name holds no such references.
   var nameForValues: DatabaseID { databaseID ?? DatabaseID(projectID: "unknown") }
+
+  /// The identities that have pending writes to a document.
+  func ownersOfWrites(to key: DocumentKey) throws -> [OutboxOwner] {
+    try overview().users.filter { user in
+      try user.pending.batches > 0 && document(for: key, as: .user(user.id)).hasLocalMutations
+    }.map { OutboxOwner(name: $0.id) }
+  }
 }
 
 extension Document {
@@ -46,7 +53,7 @@ enum CacheDocuments {
     if names.isEmpty {
       text = nothing
     } else if words.isCollectionGroup || names.contains(words.collection) {
-      text = "0 documents; \(words.collection) is known to the cache.\(advice.map { " " + $0 } ?? "")"
+      text = "0 documents; the collection \(words.collection) is in the cache.\(advice.map { " " + $0 } ?? "")"
     } else {
       let shown = names.prefix(shownNames).joined(separator: ", ") + (names.count > shownNames ? " and others" : "")
       let nearest = NearestWord.of(words.collection, in: names).map { " Did you mean \($0)?" } ?? ""

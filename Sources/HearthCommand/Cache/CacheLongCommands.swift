@@ -178,7 +178,10 @@ struct CacheCollectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "collect", abstract: "Remove what was not used for the longest time, and give the space back.",
     discussion:
-      "Pending writes and their documents stay. The cache must not be in use: a running client collects by itself.")
+      """
+      Pending writes and their documents stay. In a cache with one query or a few, the documents of the oldest query can be most of what \
+      the cache holds. The cache must not be in use: a running client collects by itself.
+      """)
 
   @OptionGroup var options: CacheOptions
 

@@ -26,6 +26,7 @@ struct CacheQueryCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
+      try options.checkOrder(query.collection)
       try query.words.check()
       let start = ContinuousClock.now
       let clock: (() -> Duration)? = explain ? { ContinuousClock.now - start } : nil

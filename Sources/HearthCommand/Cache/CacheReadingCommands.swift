@@ -137,6 +137,7 @@ struct CacheDocumentsCommand: ParsableCommand {
   func run() throws {
     try options.run {
       guard let collection else { return try listCollections() }
+      try options.checkOrder(collection)
       var words = DataQuery(collection: collection)
       words.limit = limit
       try words.check()
@@ -196,6 +197,7 @@ struct CacheGetCommand: ParsableCommand {
 
   func run() throws {
     try options.run {
+      try options.checkOrder(documents.first)
       let keys = try DataPath.documents(documents)
       let (found, database) = try CacheInspection.read(folder: options.folder) { cache in
         (try keys.map { try cache.document(for: $0, as: view.viewpoint) }, cache.nameForValues)
@@ -209,9 +211,8 @@ struct CacheGetCommand: ParsableCommand {
       }
       let unknown = found.filter(\.isUnknown)
       for document in unknown {
-        Terminal.writeError(
-          "hearth cache: The cache has no document \"\(Terminal.safe(document.key.canonicalString))\". List what it has with "
-            + "`hearth cache documents`; a listener or a read with the network brings others.")
+        let owners = try CacheInspection.read(folder: options.folder) { try $0.ownersOfWrites(to: document.key) }
+        EmptyCacheAnswer.write(EmptyCacheAnswer.document(document.key, confirmed: view.confirmed, owners))
       }
       if !unknown.isEmpty { throw ExitCode.failure }
     }

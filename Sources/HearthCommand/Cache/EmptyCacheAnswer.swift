@@ -13,12 +13,13 @@ enum EmptyCacheAnswer {
   ///   - cache: The counts of the whole cache.
   static func outbox(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
     if let others = others(than: owner, cache, \.pending) {
-      return "No writes of \(others.identity) wait for the backend; \(others.count) of \(others.names) do."
+      return
+        "No writes of \(others.identity) wait for the backend; \(others.count) of \(others.names) do.\(unknown(owner, cache))"
     }
     let rejected =
       cache.rejected.batches > 0
       ? " The backend has refused \(cache.rejected): see `hearth cache rejected`." : ""
-    return "No writes wait for the backend.\(rejected)"
+    return "No writes wait for the backend.\(unknown(owner, cache))\(rejected)"
   }
 
   /// - Parameters:
@@ -26,11 +27,40 @@ enum EmptyCacheAnswer {
   ///   - cache: The counts of the whole cache.
   static func rejected(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
     if let others = others(than: owner, cache, \.rejected) {
-      return "The cache keeps no refused writes of \(others.identity), but \(others.count) of \(others.names)."
+      return
+        "The cache keeps no refused writes of \(others.identity), but \(others.count) of \(others.names).\(unknown(owner, cache))"
     }
     let pending =
       cache.pending.batches > 0 ? " \(cache.pending) still wait for its answer: see `hearth cache outbox`." : ""
-    return "The cache keeps no writes that the backend has refused.\(pending)"
+    return "The cache keeps no writes that the backend has refused.\(unknown(owner, cache))\(pending)"
+  }
+
+  /// The sentence about an identity that has never written, with the nearest one that has; empty for others.
+  private static func unknown(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
+    guard let owner, owner != .nobody, !cache.users.contains(where: { $0.id == owner.name }) else { return "" }
+    let known = cache.users.map { OutboxOwner(name: $0.id) }
+    let nearest = NearestWord.of(owner.inWords, in: known.map(\.inWords))
+    let meant = known.first { $0.inWords == nearest }.map { " Did you mean \($0.option)?" } ?? ""
+    return " The cache has never held a write of \(owner.inWords).\(meant)"
+  }
+
+  /// - Parameters:
+  ///   - key: The key of a document that the cache does not know, as it is asked for.
+  ///   - confirmed: True if pending writes were left out.
+  ///   - owners: The identities that have pending writes to it.
+  static func document(_ key: DocumentKey, confirmed: Bool, _ owners: [OutboxOwner]) -> String {
+    guard let first = owners.first else {
+      return
+        "The cache has no document \"\(key.canonicalString)\". List what it has with `hearth cache documents`; a listener or a read "
+        + "with the network brings others."
+    }
+    let names = owners.map(\.inWords).joined(separator: ", ")
+    let option = confirmed && owners.contains(.nobody) ? "leave out --confirmed" : "give \(first.option)"
+    let start =
+      confirmed
+      ? "The backend has never confirmed \"\(key.canonicalString)\" to this cache; it is only a pending write of \(names)"
+      : "The cache has no document \"\(key.canonicalString)\" but in a pending write of \(names)"
+    return "\(start). To see it, \(option)\(confirmed && !owners.contains(.nobody) ? " instead of --confirmed" : "")."
   }
 
   /// The identities that have what the one that was asked for has not; nil if all were asked for, and if nobody has any.
@@ -49,7 +79,7 @@ enum EmptyCacheAnswer {
   }
 
   static let indexes =
-    "The cache has no local indexes: queries read all documents of a collection. An app defines them with setIndexConfiguration, or has "
+    "The cache has no local indexes: queries read all documents of a collection, or start from their previous result. An app defines them with setIndexConfiguration, or has "
     + "them made with enableIndexAutoCreation; `hearth cache query --explain` shows the ones that a query lacks."
 
   /// The reason why there are no documents at all.
@@ -59,10 +89,24 @@ enum EmptyCacheAnswer {
       return "The backend has confirmed no documents of this cache yet.\(pending)"
     }
     let owner = OutboxOwner(name: name)
-    let others = cache.users.filter { $0.id != name && $0.pending.batches > 0 }.map { OutboxOwner(name: $0.id).inWords }
-    let whose =
-      others.isEmpty
-      ? "" : " Writes of \(others.joined(separator: ", ")) wait, which only they see (--user and the like)."
-    return "The cache holds no documents that \(owner.inWords) sees: no listener and no read has brought any.\(whose)"
+    let others = cache.users.filter { $0.id != name && $0.pending.batches > 0 }.map { OutboxOwner(name: $0.id) }
+    let start = "The cache holds no documents that \(owner.inWords) sees"
+    guard !others.isEmpty else { return "\(start): no listener and no read has brought any." }
+    let names = others.map(\.inWords).joined(separator: ", ")
+    let options = others.map(\.option).joined(separator: " or ")
+    return "\(start). Writes of \(names) wait, which only they see: give \(options)."
+  }
+}
+
+extension OutboxOwner {
+  /// The option that names the identity.
+  fileprivate var option: String {
+    switch self {
+    case .nobody: "--signed-out"
+    case .user(let id): "--user \(ShellWord.bare(id))"
+    case .serviceAccount(let address): "--service-account \(ShellWord.bare(address))"
+    case .emulatorOwner: "--emulator-owner"
+    case .application(let name): "--credentials \(ShellWord.bare(name))"
+    }
   }
 }

@@ -27,6 +27,7 @@
       #expect(table.text.hasPrefix("'\(base.cache)'\n"))
       let none = try await base.hearth("cache", "list", base.path + "/none")
       #expect(none.status == 1 && none.text.contains("There is no folder"), "\(none.text)")
+      #expect(none.text.contains("`hearth cache list` finds those of this user."), "\(none.text)")
     }
 
     @Test("a parent folder names the caches below it")
@@ -81,7 +82,7 @@
       let mistyped = try await base.hearth("cache", "query", base.cache, "note")
       #expect(mistyped.status == 0 && mistyped.text.contains("no collection note, but notes. Did you mean notes?"))
       let none = try await base.hearth("cache", "query", base.cache, "notes", "--where", "n == x")
-      #expect(none.text.hasPrefix("hearth cache: 0 documents; notes is known to the cache"), "\(none.text)")
+      #expect(none.text.hasPrefix("hearth cache: 0 documents; the collection notes is in the cache"), "\(none.text)")
       let confirmed = try await base.hearth("cache", "documents", base.cache, "notes", "--confirmed")
       #expect(confirmed.text.hasPrefix("hearth cache: "), "\(confirmed.text)")
     }

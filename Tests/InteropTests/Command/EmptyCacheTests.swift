@@ -11,11 +11,14 @@
       let base = try await ExampleCache()
       let pending = "2 writes in 2 batches"
       for (words, sentence) in [
-        (["indexes"], "The cache has no local indexes: queries read all documents of a collection."),
+        (["indexes"], "The cache has no local indexes: queries read all documents of a collection, or"),
         (["rejected"], "The cache keeps no writes that the backend has refused. \(pending) still wait for its answer"),
-        (["outbox", "--user", "ann"], "No writes of ann wait for the backend; \(pending) of (signed out) do."),
-        (["documents", "--user", "ann"], "The cache holds no documents that ann sees: no listener and no read has"),
-        (["documents", "--user", "ann"], "Writes of (signed out) wait, which only they see"),
+        (
+          ["outbox", "--user", "ann"],
+          "No writes of ann wait for the backend; \(pending) of (signed out) do. The cache has never held a write of ann."
+        ),
+        (["documents", "--user", "ann"], "The cache holds no documents that ann sees. Writes"),
+        (["documents", "--user", "ann"], "Writes of (signed out) wait, which only they see: give --signed-out."),
         (
           ["export", "--confirmed"], "The backend has confirmed no documents of this cache yet. \(pending) wait for it"
         ),
@@ -29,6 +32,35 @@
       }
       let full = try await base.hearth("cache", "outbox", base.cache)
       #expect(full.status == 0 && !full.text.contains("hearth cache:"), "\(full.text)")
+    }
+
+    @Test("get says that a document is only a pending write, and how to see it")
+    func pendingDocument() async throws {
+      let base = try await ExampleCache()
+      let confirmed = try await base.hearth("cache", "get", base.cache, "notes/milk", "--confirmed")
+      #expect(
+        confirmed.status == 1
+          && confirmed.text
+            == "hearth cache: The backend has never confirmed \"notes/milk\" to this cache; it is only a pending write of (signed out). "
+            + "To see it, leave out --confirmed.\n",
+        "\(confirmed.text)")
+      let other = try await base.hearth("cache", "get", base.cache, "notes/milk", "--user", "ann")
+      #expect(
+        other.status == 1 && other.text.contains("in a pending write of (signed out). To see it, give --signed-out."),
+        "\(other.text)")
+      let none = try await base.hearth("cache", "get", base.cache, "notes/tea", "--confirmed")
+      #expect(none.status == 1 && none.text.contains("The cache has no document \"notes/tea\"."), "\(none.text)")
+    }
+
+    @Test("a folder behind the word that it belongs before is found")
+    func order() async throws {
+      let base = try await ExampleCache()
+      for (command, word) in [("query", "notes"), ("documents", "notes"), ("get", "notes/milk")] {
+        let swapped = try await base.hearth("cache", command, word, base.cache)
+        #expect(
+          swapped.status == 64
+            && swapped.text.contains("The cache folder is the first word: '\(base.cache)' \(word)."), "\(swapped.text)")
+      }
     }
 
     @Test("list says where it looked, and where else a cache may be")
