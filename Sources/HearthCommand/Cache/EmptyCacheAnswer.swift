@@ -79,8 +79,8 @@ enum EmptyCacheAnswer {
   }
 
   static let indexes =
-    "The cache has no local indexes: queries read all documents of a collection, or start from their previous result. An app defines them with setIndexConfiguration, or has "
-    + "them made with enableIndexAutoCreation; `hearth cache query --explain` shows the ones that a query lacks."
+    "The cache has no local indexes: queries read all documents of a collection, or start from their previous result. An app "
+    + "defines them with setIndexConfiguration, or has them made with enableIndexAutoCreation; `hearth cache query --explain` shows the ones that a query lacks."
 
   /// The reason why there are no documents at all.
   static func documents(_ viewpoint: CacheInspection.Viewpoint, _ cache: CacheOverview) -> String {
