@@ -8,7 +8,8 @@ import Logging
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Shows devices that work offline, are killed, find their disk damaged, share a cache, and get in sync again.",
+    abstract:
+      "Shows devices that work offline, are killed, find their disk damaged, share a cache, and get in sync again.",
     discussion: "Exit status 0 only if every check held.")
 
   @Option(help: "Use a running backend (hearth serve, or Google's emulator) instead of starting one.")
