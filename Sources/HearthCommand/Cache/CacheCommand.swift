@@ -60,7 +60,7 @@ struct CacheOptions: ParsableArguments {
   }
 
   /// - Parameter word: The word behind the folder.
-  /// - Throws: A ``DataError`` if the folder seems to stand there.
+  /// - Throws: A `DataError` if the folder seems to stand there.
   func checkOrder(_ word: String?) throws {
     func isFolder(_ path: String) -> Bool {
       var isDirectory: ObjCBool = false
