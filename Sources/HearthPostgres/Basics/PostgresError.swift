@@ -61,10 +61,8 @@
 
     /// The server cannot be reached, has ended the session, or is about to start or stop. A new session may work.
     package var isConnectionLost: Bool {
-      kind == .connection || sqlState?.errorClass == "08" || sqlState.map(Self.endsSession.contains) == true
+      kind == .connection || sqlState?.errorClass == "08" || sqlState?.endsSession == true
     }
-
-    private static let endsSession: Set<SQLState> = [.adminShutdown, .crashShutdown, .cannotConnectNow]
 
     /// The server has no space left (53100), or no memory (53200).
     package var isOutOfResources: Bool { sqlState == .diskFull || sqlState == .outOfMemory }
@@ -79,7 +77,7 @@
       kind == .statement && (sqlState == .queryCanceled || sqlState == .lockNotAvailable)
     }
 
-    /// Waiting and asking again does not help: somebody has to change a setting, a password, a right or the URL.
+    /// DescriptorWait and asking again does not help: somebody has to change a setting, a password, a right or the URL.
     package var needsOperator: Bool {
       switch sqlState {
       case .invalidAuthorization?, .invalidPassword?, .unknownDatabase?, .insufficientPrivilege?: true

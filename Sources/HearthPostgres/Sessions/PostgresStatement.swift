@@ -53,7 +53,9 @@
 
     package static let rollback = PostgresCall(PostgresStatement("rollback", "ROLLBACK"))
 
-    /// True for ``commit``. While its result is missing, the outcome of the transaction is unknown.
+    /// True for ``commit``. While its answer is missing, the outcome of the transaction is unknown.
     var isCommit: Bool { statement.sql == Self.commit.statement.sql }
+
+    var isBegin: Bool { statement.sql.hasPrefix("BEGIN") }
   }
 #endif

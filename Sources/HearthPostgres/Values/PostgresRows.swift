@@ -3,7 +3,7 @@
 
   /// The result of one call: rows of typed columns, or the number of rows that a statement has changed.
   ///
-  /// Each access checks the type, the length and the null, and throws `badResult` with the name of the statement, the row and the column.
+  /// Each access of a row checks the type, the length and the null, and throws `badResult` with the name of the statement, the row and the column.
   /// Integers may be read as wider ones. Values stay in the memory of the result until they are read.
   package final class PostgresRows: @unchecked Sendable, RandomAccessCollection {
     package let count: Int
@@ -16,12 +16,13 @@
     // can be passed around freely between threads", section 34.20 of PostgreSQL's manual). It is freed once, by the last owner.
     private let result: OpaquePointer
 
+    /// - Parameter result: Freed with this object.
     init(result: OpaquePointer, statementName: String) {
       self.result = result
       self.statementName = statementName
-      count = 0
-      columnCount = 0
-      affectedCount = 0
+      count = Int(PQntuples(result))
+      columnCount = Int(PQnfields(result))
+      affectedCount = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
     }
 
     deinit { PQclear(result) }
@@ -35,54 +36,35 @@
     ///
     /// - Throws: `badResult` if there is none, or more than one.
     package func only() throws(PostgresError) -> PostgresRow {
-      throw PostgresError(.badResult, "not built yet")
+      guard count == 1 else {
+        throw PostgresError(.badResult, "The result has \(count) rows instead of one.", statementName: statementName)
+      }
+      return self[0]
     }
 
-    /// Calls `body` with the bytes of a `bytea` or `text`, without a copy; with nil for null.
-    package func withOptionalBytes<Result>(
-      row: Int, column: Int, _ body: (UnsafeRawBufferPointer?) throws(PostgresError) -> Result
-    ) throws(PostgresError) -> Result {
-      throw PostgresError(.badResult, "not built yet")
+    /// The bytes of a value in place, or nil for null. They are valid as long as this object.
+    ///
+    /// - Parameters:
+    ///   - types: Those that the column may have.
+    ///   - length: The number of bytes that the value must have, if its type has a fixed one.
+    func value(
+      row: Int, column: Int, types: [PostgresType], as reading: StaticString
+    ) throws(PostgresError) -> UnsafeRawBufferPointer? {
+      guard row >= 0, row < count, column >= 0, column < columnCount else {
+        throw bad("has \(count) rows and \(columnCount) columns", row, column, reading)
+      }
+      let (row32, column32) = (Int32(row), Int32(column))
+      let oid = PQftype(result, column32)
+      guard types.contains(where: { $0.oid == oid }) else { throw bad("has the type \(oid)", row, column, reading) }
+      guard PQfformat(result, column32) == 1 else { throw bad("is not binary", row, column, reading) }
+      if PQgetisnull(result, row32, column32) == 1 { return nil }
+      return UnsafeRawBufferPointer(
+        start: PQgetvalue(result, row32, column32), count: Int(PQgetlength(result, row32, column32)))
     }
-  }
 
-  /// One row of a result. Columns are counted from 0.
-  package struct PostgresRow {
-    package let rows: PostgresRows
-    package let index: Int
-
-    package func isNull(_ column: Int) throws(PostgresError) -> Bool { throw unbuilt }
-
-    package func int64(_ column: Int) throws(PostgresError) -> Int64 { throw unbuilt }
-    package func optionalInt64(_ column: Int) throws(PostgresError) -> Int64? { throw unbuilt }
-    package func int32(_ column: Int) throws(PostgresError) -> Int32 { throw unbuilt }
-    package func optionalInt32(_ column: Int) throws(PostgresError) -> Int32? { throw unbuilt }
-    package func int16(_ column: Int) throws(PostgresError) -> Int16 { throw unbuilt }
-    package func optionalInt16(_ column: Int) throws(PostgresError) -> Int16? { throw unbuilt }
-    package func bool(_ column: Int) throws(PostgresError) -> Bool { throw unbuilt }
-    package func optionalBool(_ column: Int) throws(PostgresError) -> Bool? { throw unbuilt }
-
-    /// A copy of a `bytea`.
-    package func bytes(_ column: Int) throws(PostgresError) -> [UInt8] { throw unbuilt }
-    package func optionalBytes(_ column: Int) throws(PostgresError) -> [UInt8]? { throw unbuilt }
-
-    /// The bytes of a `bytea` or `text` in place. They are valid during the call.
-    package func withBytes<Result>(
-      _ column: Int, _ body: (UnsafeRawBufferPointer) throws(PostgresError) -> Result
-    ) throws(PostgresError) -> Result { throw unbuilt }
-
-    package func text(_ column: Int) throws(PostgresError) -> String { throw unbuilt }
-    package func optionalText(_ column: Int) throws(PostgresError) -> String? { throw unbuilt }
-
-    /// A `timestamptz` in microseconds since 1970-01-01 00:00:00 UTC.
-    package func microseconds(_ column: Int) throws(PostgresError) -> Int64 { throw unbuilt }
-    package func optionalMicroseconds(_ column: Int) throws(PostgresError) -> Int64? { throw unbuilt }
-
-    package func int64Array(_ column: Int) throws(PostgresError) -> [Int64] { throw unbuilt }
-    package func nullableInt64Array(_ column: Int) throws(PostgresError) -> [Int64?] { throw unbuilt }
-    package func bytesArray(_ column: Int) throws(PostgresError) -> [[UInt8]] { throw unbuilt }
-    package func nullableBytesArray(_ column: Int) throws(PostgresError) -> [[UInt8]?] { throw unbuilt }
-
-    private var unbuilt: PostgresError { PostgresError(.badResult, "not built yet") }
+    func bad(_ what: String, _ row: Int, _ column: Int, _ reading: StaticString) -> PostgresError {
+      PostgresError(
+        .badResult, "Row \(row), column \(column) \(what); it is read as \(reading).", statementName: statementName)
+    }
   }
 #endif
