@@ -58,8 +58,8 @@
         group_id bytea NOT NULL, documents bigint NOT NULL,
         PRIMARY KEY (database, number), UNIQUE (database, path_hash)) WITH (fillfactor = 70)
       """,
-      "CREATE INDEX hearth_collections_order ON hearth_collections (database, path_order)",
-      "CREATE INDEX hearth_collections_group ON hearth_collections (database, group_id, path_order)",
+      "CREATE INDEX hearth_collections_order ON hearth_collections (database, path_order, number)",
+      "CREATE INDEX hearth_collections_group ON hearth_collections (database, group_id, path_order, number)",
     ]
 
     /// The present documents, in the order of their names, see ``ClusterNames/idBytes(_:)``. There is no other index, so that an overwrite
@@ -79,7 +79,7 @@
         old_version bigint NOT NULL, old_create_time bigint NOT NULL, old_fields bytea,
         PRIMARY KEY (database, version, collection, id)) WITH (autovacuum_vacuum_scale_factor = 0.05)
       """,
-      "CREATE INDEX hearth_changes_collection ON hearth_changes (database, collection, version)",
+      "CREATE INDEX hearth_changes_collection ON hearth_changes (database, collection, version, id)",
       "CREATE INDEX hearth_deletes ON hearth_changes (database, collection, id, version) WHERE is_delete",
     ]
 
@@ -100,17 +100,19 @@
       """,
     ]
 
-    /// Transactions that have read something, and ended ones until nobody can use their id any more. `place` is that of the database
-    /// (``ClusterNames/placeHash(_:)``): a transaction may begin before its database exists. What they have read is written with
-    /// `synchronous_commit = off`; a crash that takes rows of it also changes the start time that is part of each id.
+    /// Open transactions, and the outcomes of ended ones for a minute. `place` is that of the database (``ClusterNames/placeHash(_:)``): a
+    /// transaction may begin before its database exists. `expiry` is the time at which it ends, or its outcome is forgotten. All this is
+    /// written with `synchronous_commit = off`, but for the commits; a crash that takes rows of it also changes the start time that is part of
+    /// each id.
     private static let transactions = [
       """
       CREATE TABLE hearth_transactions (
-        id bytea PRIMARY KEY, place bytea NOT NULL, state smallint NOT NULL, read_version bigint NOT NULL,
-        read_count bigint NOT NULL, last_use bigint NOT NULL, expiry bigint NOT NULL, digest bytea, outcome bytea)
+        id bytea PRIMARY KEY, place bytea NOT NULL, mode smallint NOT NULL, state smallint NOT NULL,
+        read_version bigint NOT NULL, read_count bigint NOT NULL, expiry bigint NOT NULL, digest bytea, outcome bytea)
         WITH (fillfactor = 50)
       """,
       "CREATE INDEX hearth_transactions_place ON hearth_transactions (place, expiry)",
+      "CREATE INDEX hearth_transactions_expiry ON hearth_transactions (expiry)",
       """
       CREATE TABLE hearth_reads (
         transaction bytea, hash bytea, kind smallint NOT NULL, content bytea NOT NULL, PRIMARY KEY (transaction, hash))

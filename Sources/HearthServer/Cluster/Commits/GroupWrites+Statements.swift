@@ -1,0 +1,86 @@
+#if PostgreSQL
+  internal import HearthPostgres
+
+  extension GroupWrites {
+    static let insertCollections = PostgresStatement(
+      "insert collections",
+      """
+      INSERT INTO hearth_collections (database, number, path, path_hash, path_order, group_id, documents)
+      SELECT $1, c.number, c.path, c.path_hash, c.path_order, c.group_id, 0
+      FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[])
+        AS c (number, path, path_hash, path_order, group_id)
+      """, [.int8, .int8Array, .byteaArray, .byteaArray, .byteaArray, .byteaArray])
+
+    static let growCollections = PostgresStatement(
+      "grow collections",
+      """
+      UPDATE hearth_collections c SET documents = c.documents + g.growth
+      FROM unnest($2::bigint[], $3::bigint[]) AS g (number, growth)
+      WHERE c.database = $1 AND c.number = g.number
+      """, [.int8, .int8Array, .int8Array])
+
+    static let logFirstChanges = PostgresStatement(
+      "log first changes",
+      """
+      INSERT INTO hearth_changes
+        (database, version, collection, id, is_delete, old_version, old_create_time, old_fields)
+      SELECT $1, c.version, c.collection, c.id, c.is_delete, coalesce(d.version, 0), coalesce(d.create_time, 0), d.fields
+      FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::boolean[]) AS c (collection, id, version, is_delete)
+      LEFT JOIN hearth_documents d ON d.database = $1 AND d.collection = c.collection AND d.id = c.id
+      """, [.int8, .int8Array, .byteaArray, .int8Array, .boolArray])
+
+    static let logLaterChanges = PostgresStatement(
+      "log later changes",
+      """
+      INSERT INTO hearth_changes
+        (database, version, collection, id, is_delete, old_version, old_create_time, old_fields)
+      SELECT $1, c.version, c.collection, c.id, c.is_delete, c.old_version, c.old_create_time, c.old_fields
+      FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::boolean[], $6::bigint[], $7::bigint[], $8::bytea[])
+        AS c (collection, id, version, is_delete, old_version, old_create_time, old_fields)
+      """, [.int8, .int8Array, .byteaArray, .int8Array, .boolArray, .int8Array, .int8Array, .byteaArray])
+
+    static let deleteDocuments = PostgresStatement(
+      "delete documents",
+      """
+      DELETE FROM hearth_documents d USING unnest($2::bigint[], $3::bytea[]) AS k (collection, id)
+      WHERE d.database = $1 AND d.collection = k.collection AND d.id = k.id
+      """, [.int8, .int8Array, .byteaArray])
+
+    static let storeDocuments = PostgresStatement(
+      "store documents",
+      """
+      INSERT INTO hearth_documents (database, collection, id, version, create_time, fields)
+      SELECT $1, d.collection, d.id, d.version, d.create_time, d.fields
+      FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[])
+        AS d (collection, id, version, create_time, fields)
+      ON CONFLICT (database, collection, id) DO UPDATE
+      SET version = excluded.version, create_time = excluded.create_time, fields = excluded.fields
+      """, [.int8, .int8Array, .byteaArray, .int8Array, .int8Array, .byteaArray])
+
+    static let removeEntries = PostgresStatement(
+      "remove entries",
+      """
+      DELETE FROM hearth_entries e USING unnest($2::int[], $3::bigint[], $4::bytea[]) AS k (number, collection, key)
+      WHERE e.database = $1 AND e.number = k.number AND e.collection = k.collection AND e.key = k.key
+      """, [.int8, .int4Array, .int8Array, .byteaArray])
+
+    static let addEntries = PostgresStatement(
+      "add entries",
+      """
+      INSERT INTO hearth_entries (database, number, collection, key, target, id)
+      SELECT $1, e.number, e.collection, e.key, e.target, e.id
+      FROM unnest($2::int[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[])
+        AS e (number, collection, key, target, id)
+      ON CONFLICT (database, number, collection, key) DO NOTHING
+      """, [.int8, .int4Array, .int8Array, .byteaArray, .int8Array, .byteaArray])
+
+    static let saveResponses = PostgresStatement(
+      "save responses",
+      """
+      INSERT INTO hearth_batch_responses (database, identity, digest, client, version, response)
+      SELECT $1, r.identity, r.digest, r.client, r.version, r.response
+      FROM unnest($2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[])
+        AS r (identity, digest, client, version, response)
+      """, [.int8, .byteaArray, .byteaArray, .int8Array, .int8Array, .byteaArray])
+  }
+#endif
