@@ -65,7 +65,7 @@
       self.init(.connection, message.isEmpty ? "The connection cannot be opened." : message, sqlState: state)
     }
 
-    /// libpq has no other way to the SQLSTATE of a refused connection than its detailed message: `FATAL:  28P01: password …`.
+    /// libpq has no other way to the SQLSTATE of a refused connection than its message: `FATAL:  28P01: password …`.
     private static func sqlState(in message: String) -> SQLState? {
       let words = message.split(separator: " ")
       let state = zip(words, words.dropFirst()).first { severity, word in

@@ -118,9 +118,8 @@
         if isLost || !isOpen { return .lost }
         let rest = PQflush(pointer)
         if rest < 0 { return .lost }
-        guard DescriptorWait.wait(for: PQsocket(pointer), rest > 0 ? [.reading, .writing] : .reading, until: deadline) else {
-          return .nothing
-        }
+        let interests: DescriptorWait.Interests = rest > 0 ? [.reading, .writing] : .reading
+        guard DescriptorWait.wait(for: PQsocket(pointer), interests, until: deadline) else { return .nothing }
         // What arrived before the end of the connection is still to be read: it may be the answer to COMMIT.
         isLost = PQconsumeInput(pointer) == 0
       }

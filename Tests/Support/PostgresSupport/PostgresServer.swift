@@ -17,11 +17,13 @@
     /// Why no server can be started here; nil if one can.
     package static var unavailableReason: String? { PostgresPrograms.unavailableReason }
 
-    /// For `@Suite(.enabled(if: PostgresServer.isAvailable, PostgresServer.skipComment))`. True in continuous integration, which sets
+    /// For `@Suite(.enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"))`. True in continuous integration, which sets
     /// HEARTH_REQUIRE_POSTGRESQL: there the tests fail instead of being skipped.
     package static var isAvailable: Bool {
       unavailableReason == nil || ProcessInfo.processInfo.environment["HEARTH_REQUIRE_POSTGRESQL"] != nil
     }
+
+    package static var skipReason: String { unavailableReason ?? "" }
 
     /// The server that the tests of this process share. Its settings are not durable, for speed.
     package static func shared() async throws -> PostgresServer { try await sharedServer.value }

@@ -1,0 +1,323 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPlan
+  internal import HearthPostgres
+  internal import HearthStore
+
+  /// The execution of a query along indexes, as `IndexedRun` does it in SQLite, but page by page.
+  ///
+  /// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole query. Documents
+  /// that an index does not hold yet are scanned; those that it leads to as well are recognised.
+  struct ClusterIndexedRun {
+    private let executor: ClusterExecutor
+    private let query: Query
+    private let accesses: [QueryAccess]
+    private let indexAccesses: [IndexAccess]
+    /// The accesses of single collections, which look into each collection of the scope.
+    private let collectionAccesses: [IndexAccess]
+    /// The accesses of the collection group, which read one range.
+    private let groupAccesses: [IndexAccess]
+    /// All indexes hold the documents up to here; nil if they hold all.
+    private let mark: ClusterIndex.Mark?
+    private let scope: CollectionScope
+    private let filter: ClusterFilter
+    private var result: LimitedResult
+    private(set) var execution: QueryExecution
+
+    /// The places that were looked at, and whether their documents match, where several ordered ranges may lead to the same one.
+    private var seenPlaces: [ClusterPlace: Bool] = [:]
+    /// The places of documents of the result, while an index does not hold all documents.
+    private var foundPlaces: Set<ClusterPlace> = []
+    /// The documents that were looked up by their keys, which an index may lead to as well.
+    private var seenKeys: Set<DocumentKey> = []
+    /// True if only a piece of the result is read.
+    private var isPiece = false
+
+    private enum Cost {
+      /// Looking into an index of one collection costs about as much as scanning this many documents.
+      static let scannedPerLook = 3
+      /// The documents of a scan are sent to the node, those beside an index are not: the scan has to be much shorter to take less.
+      static let scannedPerDocument: Int64 = 2
+      /// The ranges that are read for each piece of a result, of all collections together.
+      static let rangesOfPiece = 100
+      /// The places that are kept while a result with bounds is read.
+      static let boundedPlaces: Int64 = 1 << 20
+      /// From so many places on it is worth looking into other indexes for those that a document of the result cannot have.
+      static let mergedPlaces = 8
+      /// Entries cost about an eighth of a document that is read.
+      static let entriesPerDocument: Int64 = 8
+      /// The documents that one statement reads by their places.
+      static let placesAtOnce = 500
+    }
+
+    init(_ executor: ClusterExecutor, _ query: Query, _ accesses: [QueryAccess]) throws {
+      self.executor = executor
+      self.query = query
+      self.accesses = accesses
+      scope = CollectionScope(of: query)
+      filter = executor.filter(of: query)
+      result = LimitedResult(of: query)
+      indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
+      collectionAccesses = indexAccesses.filter { !$0.index.isOfGroup }
+      groupAccesses = indexAccesses.filter(\.index.isOfGroup)
+      let numbers = Set(indexAccesses.map(\.index.number))
+      mark = try executor.snapshot.definitions.active.filter { numbers.contains($0.stored.number) }
+        .compactMap(\.mark).min()
+      execution = QueryExecution(plan: indexAccesses.isEmpty ? .keys : .index)
+      execution.accesses = accesses.map { access in
+        switch access {
+        case .document(let key): .document(key)
+        case .index(let access):
+          .index(
+            access.index.definition, bounds: access.bounds, isOrdered: access.isOrdered && query.limit != nil)
+        }
+      }
+    }
+
+    private var snapshot: ClusterSnapshot { executor.snapshot }
+
+    /// - Returns: nil if a scan takes less.
+    mutating func answer() throws -> (ResultContents, QueryExecution)? {
+      result = try executor.newResult(of: query)
+      try addDocumentsByKey()
+      if !indexAccesses.isEmpty {
+        var budget = ReadBudget.small(scannedPerDocument: Cost.scannedPerDocument)
+        if !collectionAccesses.isEmpty, query.collectionGroup != nil {
+          let totals = try ClusterScope(scope).totals(in: snapshot)
+          guard isWorthLooking(into: totals) else { return nil }
+          budget = .whole(documentCount: totals.documents, scannedPerDocument: Cost.scannedPerDocument)
+        }
+        guard try addIndexed(&budget) else { return nil }
+        if let mark { try addUnfilled(behind: mark) }
+      }
+      return (try result.finish(), execution)
+    }
+
+    /// The first documents of the result, without those behind them.
+    ///
+    /// - Returns: nil if the accesses do not give them so, or if each piece would read much that is not part of it.
+    mutating func piece(_ effort: PieceEffort) throws -> (ResultContents, QueryExecution)? {
+      guard mark == nil, indexAccesses.allSatisfy({ $0.isOrdered && ($0.isExact || effort == .patient) }) else {
+        return nil
+      }
+      isPiece = true
+      result = try executor.newResult(of: query)
+      var budget = ReadBudget.unlimited
+      if !collectionAccesses.isEmpty, query.collectionGroup != nil {
+        let totals = try ClusterScope(scope).totals(in: snapshot)
+        guard totals.collections * collectionAccesses.count <= Cost.rangesOfPiece else { return nil }
+        if effort == .direct {
+          budget = .whole(documentCount: totals.documents, scannedPerDocument: Cost.scannedPerDocument)
+        }
+      } else if effort == .direct, indexAccesses.count > 1 {
+        // Each range gives as many documents as the piece has.
+        budget = .small(scannedPerDocument: Cost.scannedPerDocument)
+      }
+      try addDocumentsByKey()
+      if !indexAccesses.isEmpty { guard try addIndexed(&budget) else { return nil } }
+      return (try result.finish(), execution)
+    }
+
+    /// Returns whether reading each index in each collection costs less than a scan, whatever it finds.
+    private func isWorthLooking(into totals: ClusterScope.Totals) -> Bool {
+      let looks = (collectionAccesses.count + Set(collectionAccesses.map(\.index.number)).count) * totals.collections
+      return looks <= Int(ReadBudget.smallResult)
+        || looks <= totals.collections + totals.documents / Cost.scannedPerLook
+    }
+
+    /// Counts the documents of the scope when a small result does not end.
+    ///
+    /// - Returns: true if the budget has become larger.
+    private func extend(_ budget: inout ReadBudget) throws -> Bool {
+      guard !budget.isWhole else { return false }
+      let before = budget.left
+      budget.extend(documentCount: try ClusterScope(scope).totals(in: snapshot).documents)
+      return budget.left > before
+    }
+
+    /// True if both kinds of accesses may lead to one document.
+    private var isMixed: Bool { !groupAccesses.isEmpty && !collectionAccesses.isEmpty }
+
+    /// The number of places to read before a scan takes less, or less memory.
+    private func placeLimit(_ budget: Int64) -> Int64 {
+      executor.bounds == nil ? budget * 2 : min(budget * 2, Cost.boundedPlaces)
+    }
+
+    // MARK: - Documents by key
+
+    private mutating func addDocumentsByKey() throws {
+      var keys: [DocumentKey] = []
+      for case .document(let key) in accesses where query.holds(key) && seenKeys.insert(key).inserted {
+        keys.append(key)
+      }
+      for document in try snapshot.presentDocuments(keys) {
+        execution.rowsRead += 1
+        guard try executor.matches(query, document) else { continue }
+        execution.documentsDecoded += 1
+        try result.add(document)
+      }
+    }
+
+    // MARK: - Indexes
+
+    /// - Returns: false if the budget was used up.
+    private mutating func addIndexed(_ budget: inout ReadBudget) throws -> Bool {
+      if !groupAccesses.isEmpty {
+        let all = ClusterRange(number: ClusterIndex.allCollections, path: nil, lower: [], upper: [])
+        guard try add(groupAccesses, in: [all], &budget) else { return false }
+      }
+      guard !collectionAccesses.isEmpty else { return true }
+      if case .collection(let path) = scope {
+        let number = snapshot.reader.collections.number(of: path)
+        return try add(
+          collectionAccesses, in: [ClusterRange(number: number, path: path, lower: [], upper: [])], &budget)
+      }
+      var position: ClusterScope.Position?
+      repeat {
+        let page = try ClusterScope(scope).collections(behind: position, limit: Cost.rangesOfPiece, in: snapshot)
+        let collections = page.collections.map { ClusterRange(number: $0.number, path: $0.path, lower: [], upper: []) }
+        guard try add(collectionAccesses, in: collections, &budget) else { return false }
+        position = page.next
+      } while position != nil
+      return true
+    }
+
+    /// - Parameter collections: Where the accesses look; their bounds are set here.
+    /// - Returns: false if the budget was used up.
+    private mutating func add(
+      _ accesses: [IndexAccess], in collections: [ClusterRange], _ budget: inout ReadBudget
+    ) throws -> Bool {
+      guard !collections.isEmpty else { return true }
+      let withoutValues = Set(accesses.map(\.index.number)).sorted().map { number in
+        (number, collections.count == 1 ? enqueueWithoutValues(of: number, collections) : nil)
+      }
+      var places: [ClusterPlace] = []
+      for access in accesses where !access.range.isEmpty {
+        if access.isOrdered, let limit = query.limit {
+          guard try stream(access, collections, limit: max(limit, 0), &budget) else { return false }
+        } else {
+          let isWithin = try gather(&places, within: &budget) { run, places, limit in
+            try run.gather(access, collections, &places, atMost: limit)
+          }
+          guard isWithin else { return false }
+        }
+      }
+      for (number, queued) in withoutValues {
+        if let queued, try add(queued, to: &places) { continue }
+        let isWithin = try gather(&places, within: &budget) { run, places, limit in
+          // Each piece of a result looks at all of them.
+          let limit = run.isPiece ? ReadBudget.smallResult : limit
+          return try run.gather(.withoutValues, number, collections, &places, atMost: limit)
+        }
+        guard isWithin else { return false }
+      }
+      return try add(places, &budget)
+    }
+
+    /// Asks for the documents without values together with the first page of the others, because there are mostly none.
+    private func enqueueWithoutValues(of number: Int64, _ collections: [ClusterRange]) -> ClusterSnapshot.QueuedCall {
+      let paging = ClusterPaging(content: .entryPlaces(index: Int32(truncatingIfNeeded: number)), direction: .forward)
+      return snapshot.enqueue(
+        paging.call(ranges(.withoutValues, collections), Self.queuedPlaces, snapshot.database))
+    }
+
+    private static let queuedPlaces = 20
+
+    /// - Returns: False if there may be more of them; then none is added.
+    private mutating func add(_ queued: ClusterSnapshot.QueuedCall, to places: inout [ClusterPlace]) throws -> Bool {
+      let rows = try queued.rows
+      guard rows.count < Self.queuedPlaces else { return false }
+      execution.rangesRead += 1
+      execution.entriesRead += rows.count
+      for row in rows { places.append(try Self.place(row)) }
+      return true
+    }
+
+    private static func place(_ row: PostgresRow) throws -> ClusterPlace {
+      ClusterPlace(
+        collection: try row.int64(ReadStatements.Column.collection), id: try row.bytes(ReadStatements.Column.id))
+    }
+
+    /// A range of keys in each of some collections.
+    private func ranges(_ range: IndexRange, _ collections: [ClusterRange]) -> [ClusterRange] {
+      collections.map { collection in
+        var range = ClusterRange(
+          number: collection.number, path: collection.path, lower: range.start, upper: range.end ?? Self.endOfKeys)
+        if range.upper.isEmpty { range.upper = Self.endOfKeys }
+        return range
+      }
+    }
+
+    /// No key begins with this byte.
+    private static let endOfKeys: [UInt8] = [0xFF]
+
+    // MARK: - Ordered ranges
+
+    /// Reads along an index that has the order of the query until there are as many documents of each collection as the limit allows.
+    private mutating func stream(
+      _ access: IndexAccess, _ collections: [ClusterRange], limit: Int, _ budget: inout ReadBudget
+    ) throws -> Bool {
+      guard limit > 0 else { return true }
+      execution.rangesRead += collections.count
+      var found = Array(repeating: 0, count: collections.count)
+      var bytes = Array(repeating: 0, count: collections.count)
+      var isWithinBudget = true
+      let paging = ClusterPaging(
+        content: .entries(index: Int32(truncatingIfNeeded: access.index.number)),
+        direction: access.isBackward ? .backward : .forward)
+      let firstCount = access.isExact ? limit : min(limit, ClusterPaging.maximumRows / 2) * 2
+      var paths: [Int64: ResourcePath] = [:]
+      try paging.forEachRow(
+        of: ranges(access.range, collections), in: snapshot, firstCount: firstCount,
+        prepare: { paths = try self.paths(of: $0) }
+      ) { index, row in
+        execution.entriesRead += 1
+        if budget.left == 0 { _ = try extend(&budget) }
+        budget.left -= 1
+        isWithinBudget = budget.left >= 0 && seenPlaces.count <= placeLimit(ReadBudget.unlimitedCount)
+        guard isWithinBudget else { return .stop }
+        let before = result.addedBytes
+        if try addStreamed(row, paths) { found[index] += 1 }
+        bytes[index] += result.addedBytes - before
+        if isPiece, let bounds = executor.bounds, bytes[index] >= bounds.documentBytes, result.isFull() {
+          return .nextRange
+        }
+        return found[index] < limit ? .proceed : .nextRange
+      }
+      return isWithinBudget
+    }
+
+    /// - Returns: True if the document belongs to the result, the limit aside.
+    private mutating func addStreamed(_ row: PostgresRow, _ paths: [Int64: ResourcePath]) throws -> Bool {
+      guard let document = try document(in: row, paths) else { return false }
+      guard accesses.count > 1 else { return try add(document, inside: nil) }
+      let place = try document.place
+      // A document that another access has found is one of the first of this access too.
+      if let isFound = seenPlaces[place] { return isFound }
+      let isFound = try add(document, inside: nil)
+      seenPlaces[place] = isFound
+      return isFound
+    }
+
+    /// The paths of the documents of a page.
+    private func paths(of rows: PostgresRows) throws -> [Int64: ResourcePath] {
+      if case .collection = scope { return [:] }
+      return try snapshot.paths(of: rows.map { row in try row.int64(ReadStatements.Column.collection) })
+    }
+
+    private func document(in row: PostgresRow, _ paths: [Int64: ResourcePath]) throws -> ClusterRow? {
+      if case .collection(let path) = scope { return ClusterRow(row: row, path: path) }
+      return try paths[row.int64(ReadStatements.Column.collection)].map { ClusterRow(row: row, path: $0) }
+    }
+
+    /// - Returns: True if the document belongs to the result, the limit aside.
+    private mutating func add(_ document: ClusterRow, inside edge: Document?) throws -> Bool {
+      execution.rowsRead += 1
+      guard let key = try filter.matchingKey(of: document, inside: edge) else { return false }
+      if !seenKeys.isEmpty, seenKeys.contains(key) { return true }
+      if try result.add(document, key: key) { execution.documentsDecoded += 1 }
+      if mark != nil { foundPlaces.insert(try document.place) }
+      return true
+    }
+  }
+#endif
