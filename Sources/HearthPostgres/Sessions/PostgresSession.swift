@@ -18,7 +18,7 @@
     let canceller: SessionCanceller
     /// Nil when it was given up.
     private var connection: Connection?
-    /// Why it was given up.
+    /// What later calls throw.
     private var lossError = PostgresError(.connection, "The session is closed.")
     /// The names of the prepared statements at the server.
     private var prepared: [PostgresStatement: String] = [:]
@@ -45,7 +45,7 @@
     private func giveUp(_ reason: PostgresError) {
       guard connection != nil else { return }
       connection = nil
-      lossError = reason
+      lossError = PostgresError(.connection, "The session is closed. \(reason.message)", sqlState: reason.sqlState)
       prepared = [:]
     }
 

@@ -66,15 +66,19 @@
 
     // MARK: - Faults
 
-    /// Lets so many further bytes pass, on each connection that exists now and on each later one, before the fault happens there.
+    /// Lets so many further bytes pass on each connection that exists now, before the fault happens there.
     ///
     /// - Parameter byteCount: 0 for the next byte.
     package func plan(_ fault: Fault, _ direction: Direction, afterBytes byteCount: Int) {
       let plan = Plan(fault: fault, direction: direction, byteCount: byteCount)
       state.withLock { state in
-        state.plan = plan
         for id in state.links.keys { state.links[id]?.plan = plan }
       }
+    }
+
+    /// Lets so many bytes pass on each later connection.
+    package func planForNew(_ fault: Fault, _ direction: Direction, afterBytes byteCount: Int) {
+      state.withLock { $0.plan = Plan(fault: fault, direction: direction, byteCount: byteCount) }
     }
 
     /// No fault happens any more on connections that have had none.
