@@ -59,8 +59,10 @@
     init(opening connection: OpaquePointer) {
       let text = PQerrorMessage(connection).map { String(cString: $0).trimmed } ?? ""
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
-      let message = lines.map { String($0).trimmed }.joined(separator: "; ")
+      var message = lines.map { String($0).trimmed }.joined(separator: "; ")
       var state = Self.sqlState(in: message)
+      // The caller names the address.
+      if let state, let place = message.firstRange(of: "\(state): ") { message.removeSubrange(..<place.upperBound) }
       if PQconnectionNeedsPassword(connection) == 1 { state = .invalidPassword }
       self.init(.connection, message.isEmpty ? "The connection cannot be opened." : message, sqlState: state)
     }
@@ -69,13 +71,15 @@
     private static func sqlState(in message: String) -> SQLState? {
       let words = message.split(separator: " ")
       let state = zip(words, words.dropFirst()).first { severity, word in
-        severity.hasSuffix(":") && word.utf8.count == 6 && word.hasSuffix(":") && word.dropLast().utf8.allSatisfy(isInSQLState)
+        severity.hasSuffix(":") && word.utf8.count == 6 && word.hasSuffix(":") && isSQLState(word.dropLast().utf8)
       }
       return state.map { SQLState(String($0.1.dropLast())) }
     }
 
-    private static func isInSQLState(_ byte: UInt8) -> Bool {
-      UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+    /// True for digits and capitals, with a digit at least: `FATAL` is none.
+    private static func isSQLState(_ word: Substring.UTF8View) -> Bool {
+      let (digits, capitals) = (UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"))
+      return word.contains { digits ~= $0 } && word.allSatisfy { digits ~= $0 || capitals ~= $0 }
     }
   }
 

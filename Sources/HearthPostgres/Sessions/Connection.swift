@@ -50,8 +50,13 @@
     ///
     /// - Returns: False if the connection is lost.
     func readPending() -> Bool {
-      guard DescriptorWait.wait(for: PQsocket(pointer), .reading, until: .now) else { return isOpen }
-      return PQconsumeInput(pointer) == 1 && isOpen
+      while isOpen, DescriptorWait.wait(for: PQsocket(pointer), .reading, until: .now) {
+        guard PQconsumeInput(pointer) == 1 else { return false }
+        // Reads the messages in what has arrived: the last one may be the server's farewell, before the end of the connection.
+        _ = PQisBusy(pointer)
+        if notices.farewell != nil { return false }
+      }
+      return isOpen
     }
 
     // MARK: - Notifications

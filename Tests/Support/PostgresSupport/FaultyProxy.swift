@@ -48,6 +48,7 @@
       /// What is planned for later connections.
       var plan: Plan?
       var isRefusing = false
+      var refusedCount = 0
       var isClosed = false
     }
 
@@ -114,10 +115,8 @@
       }
     }
 
-    /// The connections that were opened, and those that are open.
-    package var connectionCounts: (opened: Int, open: Int) {
-      state.withLock { ($0.linkCount, $0.links.values.count { $0.openCount > 0 }) }
-    }
+    /// The connections that were forwarded, and those that were refused by ``refuse(_:)``.
+    package var connectionCounts: (forwarded: Int, refused: Int) { state.withLock { ($0.linkCount, $0.refusedCount) } }
 
     /// Ends everything.
     package func close() {
@@ -132,7 +131,11 @@
 
     private func acceptConnections() {
       while let client = Sockets.accept(listener) {
-        guard !state.withLock(\.isRefusing), let server = Sockets.connect(to: serverPort) else {
+        let isRefused = state.withLock { state in
+          if state.isRefusing { state.refusedCount += 1 }
+          return state.isRefusing
+        }
+        guard !isRefused, let server = Sockets.connect(to: serverPort) else {
           Sockets.close(client)
           continue
         }

@@ -65,6 +65,27 @@
       return server
     }
 
+    /// A standby of this server, which follows it and takes no writes before ``promote()``.
+    package func startStandby(settings: [String: String] = [:]) async throws -> PostgresServer {
+      let parent = try await PostgresFolder.shared.value
+      let port = try Programs.freePort()
+      let folder = "\(parent.path)/server\(Self.count.add(1, ordering: .relaxed).newValue)"
+      try await PostgresPrograms.run(
+        "pg_basebackup", ["-D", folder, "-d", Self.url(port: self.port, database: "postgres", user: "postgres"), "-R"])
+      let path = "\(folder)/postgresql.auto.conf"
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+      // The last line of a setting counts.
+      try Self.write(lines + settings.merging(["port": "\(port)"]) { $1 }.map { "\($0) = '\($1)'" }, to: path)
+      let server = try PostgresServer(folder: folder, port: port)
+      try await server.start()
+      return server
+    }
+
+    /// Makes a standby a primary.
+    package func promote() async throws {
+      try await PostgresPrograms.run("pg_ctl", ["promote", "-D", folder, "-w", "-s"])
+    }
+
     private static func settings(isDurable: Bool, port: Int) -> [String: String] {
       [
         "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": "", "max_connections": "300",
