@@ -9,7 +9,7 @@
     /// process that stands still does not hold up the others.
     package var idleInTransactionTimeout: Duration = .seconds(2)
     /// True to forbid plans that depend on the sizes of tables and on values of parameters: sequential scans, bitmaps, hash and merge joins,
-    /// parallel workers. A statement that has no other plan still gets one of them.
+    /// kept results of inner scans, parallel workers. A statement that has no other plan still gets one of them.
     package var forcesPlans = true
     /// Further settings by their names, for instance `synchronous_commit`. They override the others.
     package var others: [String: String] = [:]
@@ -30,7 +30,8 @@
     /// A prepared statement that was planned while its tables were small would go on reading them from front to back.
     private static let plans = [
       "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-      "jit": "off", "max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_generic_plan",
+      "enable_memoize": "off", "enable_material": "off", "jit": "off",
+      "max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_generic_plan",
     ]
 
     /// 0 would mean no limit to the server, which takes at most 2^31 - 1.

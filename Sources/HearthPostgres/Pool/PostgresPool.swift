@@ -61,7 +61,8 @@
       timers = DispatchQueue(label: "\(label) deadlines")
     }
 
-    /// Runs `body` with a session of its own, on the thread of the session. A transaction that `body` leaves open is rolled back.
+    /// Runs `body` with a session of its own, on the thread of the session. A transaction that `body` leaves open is rolled back, for which the
+    /// caller does not wait: so a transaction that only reads is one round trip shorter without its end.
     ///
     /// If the task is cancelled while it waits for a session, it fails at once. If `body` runs, the server is asked to cancel the statement, and
     /// later calls of the session throw `cancelled`.
@@ -80,9 +81,14 @@
             cancellation: cancellation,
             run: { [self] lane, laneID in
               let result = Swift.Result { try run(id, on: lane, deadline, body) }
+              var isResumed = false
+              lane.leaveTransaction {
+                continuation.resume(with: result)
+                isResumed = true
+              }
               // Before the caller goes on: what it does next may need the session.
               release(laneID)
-              continuation.resume(with: result)
+              if !isResumed { continuation.resume(with: result) }
             },
             fail: { continuation.resume(throwing: $0) })
           add(id, caller, deadline)
@@ -206,7 +212,8 @@
       _ id: CallerQueue.CallerID, on lane: SessionLane, _ deadline: ContinuousClock.Instant,
       _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
-      defer { end(id) }
+      // Later cancellations do not reach the session any more.
+      defer { state.withLock { $0.callers[id] = nil } }
       return try lane.withSession(
         deadline: deadline, open: { try openSession(deadline) },
         begin: { canceller in
@@ -214,11 +221,8 @@
             state.callers[id]?.canceller = canceller
             return state.callers[id]?.cancellation.isSet == false
           }
-        }, end: { end(id) }, body)
+        }, body)
     }
-
-    /// Later cancellations do not reach the session any more.
-    private func end(_ id: CallerQueue.CallerID) { state.withLock { $0.callers[id] = nil } }
 
     private func openSession(_ deadline: ContinuousClock.Instant) throws -> PostgresSession {
       let start = ContinuousClock.now

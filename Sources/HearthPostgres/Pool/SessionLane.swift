@@ -23,11 +23,9 @@
     /// - Parameters:
     ///   - open: Opens a session.
     ///   - begin: Called before `body`. Returns false if the caller was cancelled.
-    ///   - end: Called after `body`, before what it has left open is rolled back.
     func withSession<Result>(
       deadline: ContinuousClock.Instant, open: @Sendable () throws -> PostgresSession,
-      begin: @Sendable (SessionCanceller) -> Bool, end: @Sendable () -> Void,
-      _ body: @Sendable (PostgresSession) throws -> Result
+      begin: @Sendable (SessionCanceller) -> Bool, _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
       try session.withLock { session in
         session?.checkConnection()
@@ -41,11 +39,18 @@
         session.deadline = deadline
         session.canceller.reset()
         guard begin(session.canceller) else { throw PostgresError(.cancelled, "The call was cancelled.") }
-        defer {
-          end()
-          session.leaveTransaction()
-        }
         return try body(session)
+      }
+    }
+
+    /// Rolls back a transaction that the caller has left open.
+    ///
+    /// - Parameter willRollBack: Called before it if there is one.
+    func leaveTransaction(_ willRollBack: () -> Void) {
+      session.withLock { session in
+        guard let session, session.isInTransaction else { return }
+        willRollBack()
+        session.leaveTransaction()
       }
     }
 

@@ -48,16 +48,18 @@
     }
 
     /// The bytes of a `bytea` or `text` in place, without a copy. They are valid during the call.
+    ///
+    /// - Throws: The errors of `body` too.
     package func withBytes<Result>(
-      _ column: Int, _ body: (UnsafeRawBufferPointer) throws(PostgresError) -> Result
-    ) throws(PostgresError) -> Result {
+      _ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) throws -> Result {
       try body(present(value(column, [.bytea, .text], "bytes"), column, "bytes"))
     }
 
     /// As ``withBytes(_:_:)``, with nil for null.
     package func withOptionalBytes<Result>(
-      _ column: Int, _ body: (UnsafeRawBufferPointer?) throws(PostgresError) -> Result
-    ) throws(PostgresError) -> Result {
+      _ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> Result
+    ) throws -> Result {
       try body(value(column, [.bytea, .text], "bytes"))
     }
 

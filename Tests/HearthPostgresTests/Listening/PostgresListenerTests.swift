@@ -99,7 +99,9 @@
       await listener.close()
     }
 
-    @Test("nothing is reported after the end, which comes at once, also while a server is looked for", .timeLimit(.minutes(1)))
+    @Test(
+      "nothing is reported after the end, which comes at once, also while a server is looked for",
+      .timeLimit(.minutes(1)))
     func closing() async throws {
       let server = try await PostgresServer.shared()
       let url = try await server.createDatabase()

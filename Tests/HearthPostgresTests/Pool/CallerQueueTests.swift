@@ -66,7 +66,9 @@
       #expect(queue.busyCount == 0)
     }
 
-    @Test("each caller of random histories gets one lane, expires or is removed, and no lane is given twice", arguments: 0..<50)
+    @Test(
+      "each caller of random histories gets one lane, expires or is removed, and no lane is given twice",
+      arguments: SeededGenerator.seeds(50))
     func randomHistories(seed: UInt64) {
       var random = SeededGenerator(seed: seed)
       var queue = CallerQueue(laneCount: Int.random(in: 1...4, using: &random))

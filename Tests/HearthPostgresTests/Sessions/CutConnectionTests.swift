@@ -49,7 +49,8 @@
           let process = try #require(session.processID)
           fault(proxy)
           do {
-            _ = try session.run([.begin, CutConnectionTests.insert.call(.int8(id)), .commit], deadline: .now + deadline)
+            let calls: [PostgresCall] = [.begin, CutConnectionTests.insert.call(.int8(id)), .commit]
+            _ = try session.run(calls, deadline: .now + deadline)
             return (PostgresError?.none, process)
           } catch let error as PostgresError {
             return (error, process)

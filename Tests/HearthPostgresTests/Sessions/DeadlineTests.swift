@@ -10,14 +10,15 @@
     private static let long = PostgresStatement("sleep", "SELECT pg_sleep(60)")
     private static let one = PostgresStatement("one", "SELECT 1::int8")
 
-
     @Test("a call beyond its deadline is cancelled at the server, and the session goes on")
     func deadline() async throws {
       let url = try await PostgresServer.shared().createDatabase()
       try await withPostgresSession(url) { session in
         let start = ContinuousClock.now
         for _ in 0..<3 {
-          let error = failure { _ = try session.run([.begin, Self.long.call(), .commit], deadline: .now + .milliseconds(100)) }
+          let error = failure {
+            _ = try session.run([.begin, Self.long.call(), .commit], deadline: .now + .milliseconds(100))
+          }
           #expect(error?.kind == .deadline && error?.callIndex == 1)
           #expect(session.isUsable && !session.isInTransaction)
           try session.expect(1, from: Self.one.call())

@@ -32,7 +32,8 @@
     @Test("a role that does not exist, or that pg_hba.conf rejects, is said")
     func noRole() async throws {
       let server = try await PostgresServer.shared()
-      for url in [server.url(database: "postgres", user: "nobody"), server.url(database: PostgresServer.refusedDatabase)] {
+      let refused = server.url(database: PostgresServer.refusedDatabase)
+      for url in [server.url(database: "postgres", user: "nobody"), refused] {
         let error = await openingFailure(of: url)
         #expect(error?.kind == .connection && error?.sqlState == .invalidAuthorization, "\(error?.description ?? "")")
         #expect(error?.needsOperator == true && error?.message.contains("pg_hba.conf") == true)

@@ -22,7 +22,6 @@
       }
     }
 
-
     @Test("a pipeline of thousands of calls is answered call by call, in one transaction")
     func longPipeline() async throws {
       try await withTable { session in
@@ -104,7 +103,7 @@
       }
     }
 
-    @Test("a constraint that fails at the commit is a refused commit; one that fails without BEGIN, a refused last call")
+    @Test("a constraint that fails at the commit is a refused commit, or without BEGIN a refused last call")
     func deferredConstraint() async throws {
       try await withTable { session in
         _ = try session.run(
@@ -151,7 +150,8 @@
     @Test("a statement is prepared once, also if a pipeline has failed in between")
     func preparations() async throws {
       try await withTable { session in
-        let prepared = PostgresStatement("prepared", "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 42'")
+        let prepared = PostgresStatement(
+          "prepared", "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 42'")
         let statement = PostgresStatement("answer", "SELECT 42")
         for _ in 0..<3 { _ = try session.run([statement.call(), statement.call()]) }
         try session.expect(1, from: prepared.call())
@@ -204,8 +204,8 @@
       let url = try await PostgresServer.shared().createDatabase()
       let notices = Mutex<[PostgresNotice]>([])
       try await withPostgresSession(url, onNotice: { notice in notices.withLock { $0.append(notice) } }) { session in
-        _ = try session.run(
-          PostgresStatement("warn", "DO $$ BEGIN RAISE WARNING 'careful' USING DETAIL = 'very', ERRCODE = '01H00'; END $$").call())
+        let warn = "DO $$ BEGIN RAISE WARNING 'careful' USING DETAIL = 'very', ERRCODE = '01H00'; END $$"
+        _ = try session.run(PostgresStatement("warn", warn).call())
       }
       let notice = notices.withLock(\.first)
       #expect(notice?.severity == "WARNING" && notice?.message == "careful" && notice?.detail == "very")

@@ -24,7 +24,9 @@
       try await pool.withSession(deadline: soon) { try $0.run(count.call()).only().int64(0) }
     }
 
-    @Test("a pool survives that its server stops and starts, without an error if nobody calls in between", .timeLimit(.minutes(2)))
+    @Test(
+      "a pool survives that its server stops and starts, without an error if nobody calls in between",
+      .timeLimit(.minutes(2)))
     func restart() async throws {
       let server = try await PostgresServer.start()
       let pool = try Self.pool(try await server.createDatabase())
@@ -69,7 +71,9 @@
       try await server.stop(.immediate)
     }
 
-    @Test("a standby is not used for writes, and the primary is found among several hosts, also after a promotion", .timeLimit(.minutes(2)))
+    @Test(
+      "a standby is not used for writes, and the primary is found among several hosts, also after a promotion",
+      .timeLimit(.minutes(2)))
     func promotion() async throws {
       let primary = try await PostgresServer.start(isDurable: true)
       let standby = try await primary.startStandby()
@@ -105,7 +109,9 @@
       try await server.stop(.immediate)
     }
 
-    @Test("a commit whose wait for a standby is cancelled is unknown, although the server says COMMIT", .timeLimit(.minutes(1)))
+    @Test(
+      "a commit whose wait for a standby is cancelled is unknown, although the server says COMMIT",
+      .timeLimit(.minutes(1)))
     func missingStandby() async throws {
       let server = try await PostgresServer.start(settings: ["synchronous_standby_names": "nobody"])
       let url = server.url(database: "postgres")

@@ -33,7 +33,9 @@
 
     @Test("Booleans come back")
     func booleans() async throws {
-      let row = try await row("SELECT $1::bool, $2::bool, NULL::bool", [.bool, .bool], [.bool(true), .bool(false)]).only()
+      let row = try await row(
+        "SELECT $1::bool, $2::bool, NULL::bool", [.bool, .bool], [.bool(true), .bool(false)]
+      ).only()
       #expect(try row.bool(0))
       #expect(try !row.bool(1))
       #expect(try row.optionalBool(2) == nil)
@@ -58,12 +60,16 @@
         let row = try await row("SELECT $1::text", [.text], [.text(value)]).only()
         #expect(try row.text(0) == value)
       }
-      let error = await #expect(throws: PostgresError.self) { try await row("SELECT $1::text", [.text], [.text("a\0b")]) }
+      let error = await #expect(throws: PostgresError.self) {
+        try await row("SELECT $1::text", [.text], [.text("a\0b")])
+      }
       #expect(error?.kind == .statement)
       #expect(error?.sqlState == SQLState("22021"))
     }
 
-    @Test("times come back in microseconds since 1970", arguments: [0, 1, -1, 1_795_959_438_793_770, -62_135_596_800_000_000])
+    @Test(
+      "times come back in microseconds since 1970",
+      arguments: [0, 1, -1, 1_795_959_438_793_770, -62_135_596_800_000_000])
     func times(microseconds: Int64) async throws {
       let row = try await row(
         "SELECT $1::timestamptz, (extract(epoch FROM $1) * 1000000)::int8", [.timestamptz],
@@ -144,21 +150,25 @@
     @Test("an array of 100,000 elements comes back")
     func longArrays() async throws {
       let values = (0..<100_000).map { Int64($0) << 20 }
-      let row = try await row("SELECT $1::int8[], $2::bytea[]", [.int8Array, .byteaArray],
-        [.int8Array(values), .byteaArray(values.map { withUnsafeBytes(of: $0) { Array($0) } })]).only()
+      let row = try await row(
+        "SELECT $1::int8[], $2::bytea[]", [.int8Array, .byteaArray],
+        [.int8Array(values), .byteaArray(values.map { withUnsafeBytes(of: $0) { Array($0) } })]
+      ).only()
       #expect(try row.int64Array(0) == values)
       #expect(try row.bytesArray(1).count == values.count)
     }
 
     @Test("a reader that expects something else gets an error that names statement, row and column")
     func wrongReaders() async throws {
-      let rows = try await row("SELECT 1::int8, 'x'::text, NULL::bytea, ARRAY[1,NULL]::int8[], ARRAY[[1,2],[3,4]]::int8[], 1.5", [], [])
+      let rows = try await row(
+        "SELECT 1::int8, 'x'::text, NULL::bytea, ARRAY[1,NULL]::int8[], ARRAY[[1,2],[3,4]]::int8[], 1.5", [], [])
       let row = try rows.only()
       let failures: [() throws -> Void] = [
         { _ = try row.bytes(0) }, { _ = try row.int32(0) }, { _ = try row.int64(1) }, { _ = try row.bytes(2) },
         { _ = try row.int64Array(3) }, { _ = try row.nullableInt64Array(4) }, { _ = try row.bytesArray(3) },
-        { _ = try row.int64(6) }, { _ = try row.int64(-1) }, { _ = try rows[1].int64(0) }, { _ = try rows[-1].int64(0) },
-        { _ = try row.text(5) }, { _ = try row.microseconds(0) }, { _ = try row.bool(0) },
+        { _ = try row.int64(6) }, { _ = try row.int64(-1) }, { _ = try rows[1].int64(0) },
+        { _ = try rows[-1].int64(0) }, { _ = try row.text(5) }, { _ = try row.microseconds(0) },
+        { _ = try row.bool(0) },
       ]
       for (index, failure) in failures.enumerated() {
         let error = #expect(throws: PostgresError.self, "failure \(index)") { try failure() }
