@@ -2,7 +2,7 @@
   internal import CPostgres
 
   extension PostgresError {
-    /// What the server says about a statement that it refuses; nil if it was libpq that made this result.
+    /// The server's refusal of a statement; nil if libpq has made this result.
     ///
     /// Details are left out: they have values of rows.
     init?(refusal result: OpaquePointer) {
@@ -21,7 +21,7 @@
       }
     }
 
-    /// What libpq says about a connection.
+    /// The error that libpq reports for a connection.
     init(_ kind: Kind, of connection: OpaquePointer) {
       let message = PQerrorMessage(connection).map { String(cString: $0).trimmed } ?? ""
       self.init(kind, message.isEmpty ? "The connection to PostgreSQL is lost." : message)

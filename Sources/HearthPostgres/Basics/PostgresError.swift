@@ -13,8 +13,8 @@
       case deadline
       /// The task was cancelled. As for ``connection``, a transaction is rolled back.
       case cancelled
-      /// The session was lost or given up after COMMIT was sent and before its result arrived, or the server reports a commit of which no
-      /// synchronous standby is known to have it. The transaction is committed or rolled back: ask on another session.
+      /// The session was lost or given up after COMMIT was sent and before its result arrived, or the server reports that it
+      /// did not wait for the synchronous standby. The transaction is committed or rolled back: ask on another session.
       case outcomeUnknown
       /// A result is not what its reader expects: a type, a length, a null, a number of rows. The statement itself has taken effect.
       case badResult
@@ -23,7 +23,7 @@
     }
 
     package var kind: Kind
-    /// What the server says, if it was the server who refused.
+    /// The server's code, if the server has refused something.
     package var sqlState: SQLState?
     /// One or several sentences for a log. They hold no values of parameters, and nothing secret.
     package var message: String
@@ -71,13 +71,13 @@
 
     package var isUniqueViolation: Bool { sqlState == .uniqueViolation }
 
-    /// The server has ended a statement: it took longer than `statement_timeout`, waited longer than `lock_timeout`, or somebody else has
-    /// cancelled it (57014, 55P03).
+    /// The server has ended a statement: it took longer than `statement_timeout`, waited longer than `lock_timeout`, or an
+    /// operator has cancelled it (57014, 55P03).
     package var isServerTimeout: Bool {
       kind == .statement && (sqlState == .queryCanceled || sqlState == .lockNotAvailable)
     }
 
-    /// DescriptorWait and asking again does not help: somebody has to change a setting, a password, a right or the URL.
+    /// A retry does not help: an operator must change a setting, a password, a right or the URL.
     package var needsOperator: Bool {
       switch sqlState {
       case .invalidAuthorization?, .invalidPassword?, .unknownDatabase?, .insufficientPrivilege?: true

@@ -1,7 +1,7 @@
 #if PostgreSQL
   internal import CPostgres
 
-  /// A notice or warning that the server has sent beside the results.
+  /// A notice or warning that the server sends in addition to results.
   package struct PostgresNotice: Sendable, Equatable {
     /// WARNING, NOTICE, INFO, …, always in English.
     package var severity: String

@@ -1,5 +1,5 @@
 #if PostgreSQL
-  /// What a session is set to when it is opened.
+  /// The settings of a session from its start on.
   package struct PostgresSessionSettings: Sendable {
     /// The longest time of one statement (`statement_timeout`).
     package var statementTimeout: Duration = .seconds(10)

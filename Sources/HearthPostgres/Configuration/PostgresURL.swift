@@ -1,7 +1,7 @@
 #if PostgreSQL
   internal import CPostgres
 
-  /// What libpq reads in a URL.
+  /// Reads URLs with libpq.
   enum PostgresURL {
     private static let schemes = ["postgres://", "postgresql://"]
 

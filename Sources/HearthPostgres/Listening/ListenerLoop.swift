@@ -1,7 +1,7 @@
 #if PostgreSQL
   internal import Synchronization
 
-  /// What the thread of a listener does: it opens sessions, one after another, and reports what they hear.
+  /// The work of a listener's thread: it opens sessions, one after another, and reports what they hear.
   final class ListenerLoop: Sendable {
     private struct State {
       var isStopped = false

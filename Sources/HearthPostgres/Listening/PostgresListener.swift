@@ -6,7 +6,7 @@
     package enum Event: Sendable, Equatable {
       /// The session hears the channels from now on. What was sent earlier, since the last ``disconnected(_:)``, is lost: ask the database.
       case listening
-      /// A notification, with up to 8,000 bytes of payload, from whoever may use the database.
+      /// A notification, with up to 8,000 bytes of payload, from any role that may use the database.
       case notification(channel: String, payload: String)
       /// The session is lost, or could not be opened. Reported once for each loss, not for each attempt to open another one.
       case disconnected(PostgresError)

@@ -13,7 +13,7 @@
 
     private var state = State.working
 
-    /// - Returns: The error of the last attempt if none is to be made now.
+    /// - Returns: The error of the last attempt if none must be made now.
     mutating func begin(at now: ContinuousClock.Instant) -> (any Error)? {
       switch state {
       case .working: return nil

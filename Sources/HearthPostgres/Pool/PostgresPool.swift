@@ -24,7 +24,7 @@
     private struct State {
       var queue: CallerQueue
       var pause = OpeningPause()
-      /// Those that wait, and those that run.
+      /// The callers that wait, and those that run.
       var callers: [CallerQueue.CallerID: Caller] = [:]
       /// The moment at which callers expire next.
       var nextExpiry: ContinuousClock.Instant?

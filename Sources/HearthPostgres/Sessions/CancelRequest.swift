@@ -10,7 +10,7 @@
     internal import Musl
   #endif
 
-  /// What libpq needs to ask a server to cancel the statement of a session.
+  /// A request to the server to cancel the statement of a session.
   final class CancelRequest: Sendable {
     // Sendable: `PQcancel` only reads it, and may be called from any thread ("even in a thread separate from the one manipulating the
     // PGconn object", section 34.7 of PostgreSQL's manual). It is freed once, by the last owner.

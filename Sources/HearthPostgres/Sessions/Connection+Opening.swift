@@ -55,7 +55,7 @@
   }
 
   extension PostgresError {
-    /// What libpq says about a connection that it could not open.
+    /// The error that libpq reports for a connection that it cannot open.
     init(opening connection: OpaquePointer) {
       let text = PQerrorMessage(connection).map { String(cString: $0).trimmed } ?? ""
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }

@@ -1,5 +1,5 @@
 #if PostgreSQL
-  /// What has become of the calls of a pipeline, by the answers that have arrived.
+  /// Tracks the calls of a pipeline by the answers that arrive, and decides what is known about them.
   ///
   /// The server answers each step in its order. After a refusal it skips the others up to the end of the pipeline, and answers that it has.
   ///

@@ -1,5 +1,5 @@
 #if PostgreSQL
-  /// What a server is at a moment.
+  /// Identity, role and durability of a server at a moment.
   package struct PostgresServerFacts: Sendable, Equatable {
     /// For instance 150018 for 15.18.
     package var version: Int
@@ -23,7 +23,7 @@
   }
 
   extension PostgresSession {
-    /// What this session's server is now.
+    /// Reads the facts of this session's server.
     package func facts(deadline: ContinuousClock.Instant? = nil) throws(PostgresError) -> PostgresServerFacts {
       let row = try run(Self.factsStatement.call(), deadline: deadline).only()
       return try PostgresServerFacts(

@@ -18,7 +18,7 @@
     let canceller: SessionCanceller
     /// Nil when it was given up.
     private var connection: Connection?
-    /// What later calls throw.
+    /// The error of later calls.
     private var lossError = PostgresError(.connection, "The session is closed.")
     /// The names of the prepared statements at the server.
     private var prepared: [PostgresStatement: String] = [:]

@@ -3,7 +3,7 @@
   ///
   /// A session keeps up to ``PostgresSession/preparedStatementLimit`` of them, and sends further ones with their text each time.
   package struct PostgresStatement: Sendable {
-    /// How the statement is called in errors, metrics and tests.
+    /// The name of the statement in errors, metrics and tests.
     package let name: String
     package let sql: String
     package let parameterTypes: [PostgresType]

@@ -19,7 +19,7 @@
 
     private let state = Mutex(State())
     private let request: CancelRequest
-    /// Signalled at the end of each request, of which a pipeline has one at most.
+    /// Signalled at the end of each request. A pipeline has one at most.
     private let end = DispatchSemaphore(value: 0)
 
     init(_ request: CancelRequest) {
@@ -36,7 +36,7 @@
 
     var isCancelled: Bool { state.withLock(\.isCancelled) }
 
-    /// - Returns: False if the user was cancelled before: then nothing is to be sent.
+    /// - Returns: False if the user was cancelled before: then nothing must be sent.
     func begin() -> Bool {
       state.withLock { state in
         state.isRunning = !state.isCancelled

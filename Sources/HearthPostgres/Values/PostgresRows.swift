@@ -45,7 +45,7 @@
     /// The bytes of a value in place, or nil for null. They are valid as long as this object.
     ///
     /// - Parameters:
-    ///   - types: Those that the column may have.
+    ///   - types: The types that the column may have.
     ///   - length: The number of bytes that the value must have, if its type has a fixed one.
     func value(
       row: Int, column: Int, types: [PostgresType], as reading: StaticString

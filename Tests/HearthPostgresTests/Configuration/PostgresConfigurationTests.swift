@@ -37,7 +37,8 @@
       "a password in the URL is refused, and not repeated",
       arguments: [
         "postgres://u:se3cret@db/x", "postgres://u:@db/x", "postgres://:se3cret@db/x",
-        "postgres://db/x?password=se3cret", "postgres://db/x?user=u&password=se3cret", "postgres://db/x?sslpassword=se3cret",
+        "postgres://db/x?password=se3cret", "postgres://db/x?user=u&password=se3cret",
+        "postgres://db/x?sslpassword=se3cret",
         "postgres://u:se3/cret@db/x",
         "postgres://u:se3?cret@db/x", "postgres://u@v:se3cret@db/x", "postgres://u:se3cret@db:port/x",
         "postgres://u:p%40se3cret@db/x", "postgresql://u:se3cret@[::1/x", "postgres://u:se3cret@db/x?foo=1",
@@ -62,7 +63,8 @@
         ("postgres://db:port/x", "\"port\""), ("postgres://db:0/x", "\"0\""), ("postgres://db:65536/x", "\"65536\""),
         ("postgres://a,b,c/x?port=1,2", "2 ports for 3 hosts"), ("postgres://db/x?foo=1", "foo"),
         ("postgres://a,b/x?hostaddr=1.1.1.1", "1 addresses"),
-        ("postgres://db/x?connect_timeout=soon", "connect_timeout=soon"), ("postgres://db/x?connect_timeout=0", "connect_timeout=0"),
+        ("postgres://db/x?connect_timeout=soon", "connect_timeout=soon"),
+        ("postgres://db/x?connect_timeout=0", "connect_timeout=0"),
         ("postgres://db/x?service=s", "service"),
         ("postgres://db/x?replication=true", "replication"),
       ])

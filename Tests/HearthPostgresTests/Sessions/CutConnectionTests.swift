@@ -9,7 +9,7 @@
     private static let insert = PostgresStatement("insert", "INSERT INTO t VALUES ($1)", [.int8])
     private static let count = PostgresStatement("count", "SELECT count(*) FROM t WHERE id = $1", [.int8])
 
-    /// What a caller is told about a transaction, and what the database has of it.
+    /// The error that a caller gets for a transaction, and the truth.
     private struct Outcome {
       var error: PostgresError?
       var isStored: Bool

@@ -45,7 +45,7 @@
     private struct State {
       var links: [Int: Link] = [:]
       var linkCount = 0
-      /// What is planned for later connections.
+      /// The plan of later connections.
       var plan: Plan?
       var isRefusing = false
       var refusedCount = 0

@@ -131,7 +131,7 @@
 
     /// The URL of a database of this server.
     ///
-    /// - Parameter port: That of a proxy, for instance.
+    /// - Parameter port: The port of a proxy, for instance.
     package func url(database: String, user: String = "postgres", port: Int? = nil) -> String {
       Self.url(port: port ?? self.port, database: database, user: user)
     }
@@ -159,7 +159,7 @@
         while process.isRunning {
           if await isReady() { return }
         }
-        // The sessions of a killed server end a moment after it, and it does not start beside them.
+        // The sessions of a killed server end a moment after it, and it does not start before.
       } while ContinuousClock.now < end
       let log = (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? ""
       throw PostgresPrograms.Failure(description: "PostgreSQL does not start: \(log.suffix(2000))")
