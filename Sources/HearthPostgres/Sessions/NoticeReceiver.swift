@@ -5,7 +5,7 @@
   final class NoticeReceiver {
     private let onNotice: (@Sendable (PostgresNotice) -> Void)?
     private var hasUnreplicatedCommit = false
-    /// The last warning that the server is about to close the connection, for instance because another session has crashed.
+    /// The server's last words: it is about to close the connection, for instance because another session has crashed.
     private(set) var farewell: PostgresNotice?
 
     init(_ onNotice: (@Sendable (PostgresNotice) -> Void)?) {
@@ -24,9 +24,12 @@
 
     private func receive(_ notice: PostgresNotice) {
       if notice.isUnreplicatedCommit { hasUnreplicatedCommit = true }
-      if notice.sqlState?.endsSession == true { farewell = notice }
+      if notice.sqlState?.endsSession == true || Self.lastSeverities.contains(notice.severity) { farewell = notice }
       onNotice?(notice)
     }
+
+    /// The server closes the connection after these.
+    private static let lastSeverities: Set<String> = ["FATAL", "PANIC"]
 
     func takeUnreplicatedCommit() -> Bool {
       defer { hasUnreplicatedCommit = false }

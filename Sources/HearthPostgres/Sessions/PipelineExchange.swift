@@ -69,7 +69,7 @@
           let step = progress.step
           guard let answer = answer(in: result, to: step.map { calls[$0.call] }), progress.receive(answer) else {
             PQclear(result)
-            loss = connection.isOpen ? Self.confusion : connection.lossError
+            loss = connection.lossError
             return
           }
           guard case .done = answer else {
@@ -100,8 +100,6 @@
     /// The server's answer to COMMIT for a transaction that has failed before.
     private static let rolledBack = PostgresError(
       .statement, "The transaction had failed, and is rolled back.", sqlState: .failedTransaction)
-
-    private static let confusion = PostgresError(.connection, "The server's answers do not fit the statements.")
 
     private mutating func keep(
       _ result: OpaquePointer, of step: PipelineProgress.Step?, _ calls: [PostgresCall], _ names: Names

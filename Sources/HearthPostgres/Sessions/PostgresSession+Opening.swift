@@ -5,7 +5,7 @@
     /// - Parameters:
     ///   - deadline: The end of the whole attempt. Names are resolved by the system, which may take longer.
     ///   - label: `application_name` at the server, unless the URL has one.
-    ///   - onNotice: Called on the thread of the session for each notice and warning of the server.
+    ///   - onNotice: Called on the thread of the session for each notice and warning of the server. It must not use the session.
     /// - Throws: `connection`, `configuration` or `deadline`; the message has a sentence for each address.
     package static func open(
       _ configuration: PostgresConfiguration, settings: PostgresSessionSettings = PostgresSessionSettings(),

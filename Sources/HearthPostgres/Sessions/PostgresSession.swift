@@ -124,7 +124,8 @@
       guard let connection else { throw lossError }
       guard canceller.begin() else { throw PostgresError(.cancelled, "The call was cancelled.") }
       defer {
-        if !canceller.finish() {
+        // A session that was given up in between has nothing that a late request might cancel.
+        if !canceller.finish(within: isUsable ? Self.cancellationGrace : .zero) {
           giveUp(PostgresError(.connection, "A statement was cancelled, and the request for it has not ended."))
         }
       }
@@ -149,7 +150,14 @@
       _ canceller: SessionCanceller?
     ) throws(PostgresError) -> [PostgresRows] {
       guard deadline > .now else { throw PostgresError(.deadline, "The deadline has passed before anything was sent.") }
-      let parameters = try calls.map { call throws(PostgresError) in try EncodedParameters(call) }
+      // A connection that is known to be lost before anything is sent leaves no outcome unknown.
+      guard connection.readPending() else {
+        giveUp(connection.lossError)
+        throw lossError
+      }
+      let parameters = try calls.map { call throws(PostgresError) in
+        try EncodedParameters(call.parameters, of: call.statement.name)
+      }
       var exchange = PipelineExchange(connection: connection, canceller: canceller, deadline: deadline)
       _ = connection.takeUnreplicatedCommit()
       let plan = preparations(for: calls)

@@ -62,8 +62,9 @@
 
     /// The pipeline has ended.
     ///
-    /// - Returns: False if a request is still on its way after ``PostgresSession/cancellationGrace``: it might cancel what comes next.
-    func finish() -> Bool {
+    /// - Parameter grace: The time that a request has to end.
+    /// - Returns: False if a request is still on its way: it might cancel what comes next.
+    func finish(within grace: Duration) -> Bool {
       let isAsked = state.withLock { state in
         defer {
           state.isRunning = false
@@ -71,7 +72,7 @@
         }
         return state.isAsked
       }
-      return !isAsked || end.wait(timeout: .now() + PostgresSession.cancellationGrace.timeInterval) == .success
+      return !isAsked || end.wait(timeout: .now() + grace.timeInterval) == .success
     }
   }
 #endif

@@ -9,17 +9,17 @@
     /// The server's limit for a value is 1 GiB (`MaxAllocSize`).
     private static let maximumLength = 1 << 30
 
-    init(_ call: PostgresCall) throws(PostgresError) {
-      bytes.reserveCapacity(call.parameters.reduce(1) { $0 + $1.estimatedLength })
-      places.reserveCapacity(call.parameters.count)
-      for (index, value) in call.parameters.enumerated() {
+    init(_ parameters: [PostgresValue], of statementName: String) throws(PostgresError) {
+      bytes.reserveCapacity(parameters.reduce(1) { $0 + $1.estimatedLength })
+      places.reserveCapacity(parameters.count)
+      for (index, value) in parameters.enumerated() {
         let offset = bytes.count
         value.append(to: &bytes)
         let length = bytes.count - offset
         guard length <= Self.maximumLength else {
           throw PostgresError(
             .statement, "Parameter $\(index + 1) has \(length) bytes, more than \(Self.maximumLength).",
-            sqlState: .programLimitExceeded, statementName: call.statement.name)
+            sqlState: .programLimitExceeded, statementName: statementName)
         }
         if case .null = value { places.append((offset, nil)) } else { places.append((offset, length)) }
       }

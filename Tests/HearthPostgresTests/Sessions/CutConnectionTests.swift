@@ -117,12 +117,20 @@
       #expect((0..<length / 4).contains(storedCount))
     }
 
-    @Test("a connection that is cut before a pipeline is sent is no unknown outcome, as far as it is noticed")
+    @Test("a connection that has ended before a pipeline is sent leaves no outcome unknown")
     func cutBefore() async throws {
-      let place = try await Place()
-      defer { place.proxy.close() }
-      let outcome = try await place.outcome(0) { $0.cutAll() }
-      #expect(outcome.isTrue && !outcome.isStored)
+      let url = try await PostgresServer.shared().createDatabase()
+      try await withPostgresSession(url) { session in
+        let watch = try PostgresSession.open(PostgresConfiguration(url: url), deadline: .now + .seconds(30))
+        _ = try session.run([.begin, PostgresStatement("create", "CREATE TABLE t (id int8)").call()])
+        let process = try #require(session.processID)
+        // Returns when the process has ended.
+        let end = PostgresStatement("end", "SELECT pg_terminate_backend($1, 30000)", [.int4])
+        #expect(try watch.run(end.call(.int4(process))).only().bool(0) == true)
+        let error = failure { _ = try session.run([Self.insert.call(.int8(1)), .commit]) }
+        #expect(error?.kind == .connection && error?.sqlState == .adminShutdown, "\(error?.description ?? "")")
+        #expect(error?.message.contains("administrator") == true)
+      }
     }
 
     @Test("a stalled connection is an unknown outcome after the deadline", .timeLimit(.minutes(1)))

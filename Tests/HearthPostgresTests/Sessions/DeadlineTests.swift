@@ -69,7 +69,7 @@
         let process = try #require(session.processID)
         while try watch.run(sessions.call(.int4(process))).only().int64(0) > 0 {}
         let error = failure { _ = try session.run([Self.one.call(), .commit]) }
-        #expect(error?.kind == .connection || error?.kind == .outcomeUnknown)
+        #expect(error?.kind == .connection && error?.sqlState == .idleInTransactionTimeout)
         #expect(!session.isUsable)
         let tables = PostgresStatement("tables", "SELECT count(*) FROM pg_class WHERE relname = 't'")
         try watch.expect(0, from: tables.call())

@@ -84,6 +84,36 @@
       #expect(error?.message.contains("SSL") == true)
     }
 
+    @Test("TLS is used as the URL demands, and a certificate that nobody has signed is refused")
+    func usesTLS() async throws {
+      let server = try await PostgresServer.start(usesTLS: true)
+      let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+      try server.certificate.write(toFile: file, atomically: true, encoding: .utf8)
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      let url = server.url(database: "postgres")
+      let encrypted = PostgresStatement("tls", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+      for mode in ["require", "verify-full&sslrootcert=\(file)"] {
+        let isEncrypted = try await withPostgresSession("\(url)?sslmode=\(mode)") { session in
+          // A cancelled statement, too: its request goes over a connection of its own.
+          let long = PostgresStatement("long", "SELECT pg_sleep(60)")
+          #expect(failure { _ = try session.run(long.call(), deadline: .now + .milliseconds(50)) }?.kind == .deadline)
+          return try session.run(encrypted.call()).only().bool(0)
+        }
+        #expect(isEncrypted)
+      }
+      let error = await openingFailure(of: "\(url)?sslmode=verify-full&sslrootcert=/etc/hostname")
+      #expect(error?.kind == .connection)
+      try await server.stop(.immediate)
+    }
+
+    @Test("a role without rights learns what the server is")
+    func plainRole() async throws {
+      let server = try await PostgresServer.shared()
+      try await server.execute("CREATE ROLE plain LOGIN")
+      let facts = try await withPostgresSession(server.url(database: "postgres", user: "plain")) { try $0.facts() }
+      #expect(facts.timeline == 1 && facts.systemIdentifier != 0)
+    }
+
     @Test("further hosts are tried when one is not there, or answers nothing", .timeLimit(.minutes(1)))
     func severalHosts() async throws {
       let server = try await PostgresServer.shared()

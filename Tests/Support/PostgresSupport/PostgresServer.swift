@@ -49,20 +49,41 @@
     ///
     /// - Parameters:
     ///   - isDurable: True for `fsync` and `full_page_writes`, as in production.
+    ///   - usesTLS: True to offer TLS with a certificate of its own, see ``certificate``.
     ///   - settings: Further lines of postgresql.conf.
     package static func start(
-      isDurable: Bool = false, settings: [String: String] = [:]
+      isDurable: Bool = false, usesTLS: Bool = false, settings: [String: String] = [:]
     ) async throws -> PostgresServer {
       let parent = try await PostgresFolder.shared.value
       let port = try Programs.freePort()
       let folder = "\(parent.path)/server\(count.add(1, ordering: .relaxed).newValue)"
       try await PostgresPrograms.run("cp", ["-R", "-p", parent.template, folder])
-      let lines = self.settings(isDurable: isDurable, port: port).merging(settings) { $1 }
+      var lines = self.settings(isDurable: isDurable, port: port).merging(settings) { $1 }
+      if usesTLS {
+        try await createCertificate(in: folder)
+        lines["ssl"] = "on"
+      }
       try write(lines.map { "\($0) = '\($1)'" }.sorted(), to: "\(folder)/postgresql.auto.conf")
       try write(accessRules, to: "\(folder)/pg_hba.conf")
       let server = try PostgresServer(folder: folder, port: port)
       try await server.start()
       return server
+    }
+
+    /// For the name "localhost", and the addresses of tests.
+    private static func createCertificate(in folder: String) async throws {
+      try await PostgresPrograms.run(
+        "openssl",
+        [
+          "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+          "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "\(folder)/server.key", "-out",
+          "\(folder)/server.crt",
+        ])
+    }
+
+    /// The certificate of a server that uses TLS, which has signed itself.
+    package var certificate: String {
+      get throws { try String(contentsOfFile: "\(folder)/server.crt", encoding: .utf8) }
     }
 
     /// A standby of this server, which follows it and takes no writes before ``promote()``.
