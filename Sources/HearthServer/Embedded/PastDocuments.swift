@@ -34,7 +34,7 @@ struct PastDocuments: Sendable {
     documents.removeFirst(documents.prefix { !piece.matches($0) }.count)
     bytes = documents.reduce(0) { $0 + Self.size($1) }
     if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
-    guard through >= snapshot.logStart else { throw StorageReader.Snapshot.tooOld }
+    guard through >= (try snapshot.logStart) else { throw StorageReader.Snapshot.tooOld }
     try snapshot.forEachFormer(in: CollectionScope(of: piece), asOf: version, after: through) { document in
       guard piece.matches(document) else { return }
       seenBytes += Self.size(document)
@@ -45,7 +45,7 @@ struct PastDocuments: Sendable {
       if bytes > 2 * maximumBytes { shorten(for: piece) }
     }
     shorten(for: piece)
-    through = snapshot.version
+    through = try snapshot.version
   }
 
   /// Returns whether so many documents of the result have changed that it costs less to sort its keys once than to look at all changes for

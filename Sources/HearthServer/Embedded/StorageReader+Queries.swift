@@ -18,11 +18,11 @@ extension PieceSource {
   ) throws -> QueryPage {
     var position = OrderedPosition(in: query, sizes)
     switch try cursor.map(ResultPosition.init) {
-    case .sorted(let keys): return try page(of: keys, at: past ?? version, sizes)
+    case .sorted(let keys): return try page(of: keys, at: try past ?? version, sizes)
     case .ordered(let next): position = next
     case nil: break
     }
-    if position.effort == .patient || !isSmall(position, at: past),
+    if try position.effort == .patient || !isSmall(position, at: past),
       let page = try orderedPage(of: query, position, in: database, at: past, sizes)
     {
       return page
@@ -37,8 +37,8 @@ extension PieceSource {
   }
 
   /// Returns whether a whole result is one piece: then the plan that costs least need not give its order.
-  private func isSmall(_ position: OrderedPosition, at past: SnapshotVersion?) -> Bool {
-    guard position.start == nil, past.map({ $0 >= version }) ?? true else { return false }
+  private func isSmall(_ position: OrderedPosition, at past: SnapshotVersion?) throws -> Bool {
+    guard position.start == nil, try past.map({ try $0 >= version }) ?? true else { return false }
     return position.remaining.map { $0 <= position.count } ?? false
   }
 
@@ -48,7 +48,7 @@ extension PieceSource {
     _ sizes: PieceSizes
   ) throws -> QueryPage? {
     let wanted = min(position.count, position.remaining ?? .max)
-    let isPast = past.map { $0 < version } ?? false
+    let isPast = try past.map { try $0 < version } ?? false
     var piece = query
     if let start = position.start { piece.startAt = start }
     // In a read of the past, many of the documents may have come since.
@@ -67,7 +67,8 @@ extension PieceSource {
       answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)
       (end, next.past) = (part.end, changed)
     } else {
-      answer = QueryAnswer(documents: first.documents, readVersion: past ?? version, execution: first.execution)
+      answer = QueryAnswer(
+        documents: first.documents, readVersion: try past ?? version, execution: first.execution)
       end = first.isCut || first.documents.count == wanted ? first.documents.last : nil
     }
     next.remaining = position.remaining.map { $0 - answer.documents.count }
@@ -89,10 +90,10 @@ extension PieceSource {
     let result = try sorted(rest, at: past, bytes: sizes.bytes)
     guard let keys = result.keys else {
       let answer = QueryAnswer(
-        documents: result.documents, readVersion: past ?? version, execution: result.execution)
+        documents: result.documents, readVersion: try past ?? version, execution: result.execution)
       return QueryPage(answer: answer, next: nil)
     }
-    var page = try page(of: keys, at: past ?? version, sizes)
+    var page = try page(of: keys, at: try past ?? version, sizes)
     page.answer.execution = page.answer.execution.map { result.execution.adding($0) }
     return page
   }

@@ -153,7 +153,7 @@ extension StorageReader.Snapshot {
 extension PieceSource {
   /// - Throws: FAILED_PRECONDITION if the log does not reach back to a version that is read.
   func requireLog(since past: SnapshotVersion?) throws {
-    if let past, past < version, past < logStart { throw StorageReader.Snapshot.tooOld }
+    if let past, try past < version, try past < logStart { throw StorageReader.Snapshot.tooOld }
   }
 
   /// Adds up a result: where its documents lie, or with a limit or an offset piece by piece.
@@ -161,7 +161,7 @@ extension PieceSource {
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, in database: DatabaseID,
     at past: SnapshotVersion?
   ) throws -> AggregateAnswer {
-    let readVersion = past ?? version
+    let readVersion = try past ?? version
     guard query.limit == nil else {
       var totals = AggregationTotals(aggregations)
       var skipped = 0

@@ -5,9 +5,9 @@ internal import HearthStore
 /// One state of a database from which results are read piece by piece, and its past.
 protocol PieceSource {
   /// The present of this state.
-  var version: SnapshotVersion { get }
+  var version: SnapshotVersion { get throws }
   /// The change log holds everything that came after this.
-  var logStart: SnapshotVersion { get }
+  var logStart: SnapshotVersion { get throws }
 
   /// The first documents of a query's present result, where they are found in its order.
   ///

@@ -134,7 +134,7 @@
 
     private func size(of row: PostgresRow) throws -> Int {
       switch content {
-      case .documents, .entries: try row.reading(ReadStatements.Column.fields) { $0.count }
+      case .documents, .entries: try row.withBytes(ReadStatements.Column.fields) { $0.count }
       case .ids, .entryPlaces: 0
       }
     }
@@ -147,7 +147,7 @@
       }
     }
 
-    private func call(_ ranges: [ClusterRange], _ count: Int, _ database: PostgresValue) -> PostgresCall {
+    func call(_ ranges: [ClusterRange], _ count: Int, _ database: PostgresValue) -> PostgresCall {
       let (perRange, total) = (PostgresValue.int8(Int64(count)), PostgresValue.int8(Int64(Self.maximumRows)))
       let bounds: [PostgresValue] = [
         .nullableInt8Array(ranges.map(\.number)),

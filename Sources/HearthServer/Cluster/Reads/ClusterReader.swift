@@ -19,14 +19,18 @@
     /// Runs `body` on one state of the database: the present at its first statement. The transaction stays open for the owner of the session to
     /// end, so that the caller does not wait for that.
     ///
-    /// - Parameter body: Runs again if the indexes were changed since the node has read their definitions.
-    /// - Throws: What `body` throws. DATA_LOSS for damaged rows.
-    func read<Result>(on session: PostgresSession, _ body: (ClusterSnapshot) throws -> Result) throws -> Result {
+    /// - Parameters:
+    ///   - past: A version that `body` reads at. A server that does not have it yet is no place to read.
+    ///   - body: Runs again if the indexes were changed since the node has read their definitions.
+    /// - Throws: What `body` throws. DATA_LOSS for damaged rows, UNAVAILABLE if the version lies in the future of the snapshot.
+    func read<Result>(
+      on session: PostgresSession, at past: SnapshotVersion? = nil, _ body: (ClusterSnapshot) throws -> Result
+    ) throws -> Result {
       var attempts = 0
       while true {
         attempts += 1
         do {
-          return try body(ClusterSnapshot(self, session))
+          return try body(ClusterSnapshot(self, session, at: past))
         } catch is OutdatedDefinitions {
           guard attempts < Self.maximumAttempts else {
             throw StatusError(code: .unavailable, message: "The indexes are being changed; try again.")
@@ -55,14 +59,26 @@
 
     let reader: ClusterReader
     private let session: PostgresSession
+    private let past: SnapshotVersion?
     private var known: State?
     private var knownDefinitions: ClusterDefinitions?
     /// Calls that go with the next round trip.
     private var queue: [QueuedCall] = []
 
-    init(_ reader: ClusterReader, _ session: PostgresSession) {
+    init(_ reader: ClusterReader, _ session: PostgresSession, at past: SnapshotVersion? = nil) {
       self.reader = reader
       self.session = session
+      self.past = past
+    }
+
+    /// Reads inside of a transaction that holds the order row, so that nothing changes.
+    init(_ reader: ClusterReader, _ session: PostgresSession, holding order: ClusterOrder.State) {
+      self.reader = reader
+      self.session = session
+      past = nil
+      known = State(
+        version: order.latest, logStart: order.logStart, generation: order.indexGeneration, indexState: order.indexState
+      )
     }
 
     var database: PostgresValue { .int8(reader.database) }
@@ -127,6 +143,9 @@
       let state = State(
         version: SnapshotVersion(microseconds: version), logStart: SnapshotVersion(microseconds: try row.int64(1)),
         generation: try row.int64(2), indexState: try row.int64(3))
+      if let past, past > state.version {
+        throw StatusError(code: .unavailable, message: "The database has not reached the version \(past); try again.")
+      }
       reader.indexes.note(state: state.indexState)
       if let knownDefinitions, knownDefinitions.generation != state.generation { throw OutdatedDefinitions() }
       return state

@@ -14,7 +14,7 @@
     /// Built at each call.
     var key: DocumentKey {
       get throws {
-        let id = try row.reading(Column.id) { try ClusterNames.id(of: $0, in: "hearth_documents") }
+        let id = try row.withBytes(Column.id) { try ClusterNames.id(of: $0, in: "hearth_documents") }
         guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), let key = try? DocumentKey(path.appending(id)) else {
           throw ClusterSnapshot.damaged("table hearth_documents, collection \(path): \"\(id)\" is no document id")
         }
@@ -32,7 +32,7 @@
 
     func withFields<R>(_ body: (EncodedFieldsView) throws -> R) throws -> R {
       do {
-        return try row.reading(Column.fields) { try body(EncodedFieldsView($0)) }
+        return try row.withBytes(Column.fields) { try body(EncodedFieldsView($0)) }
       } catch let error as WireFormatError {
         throw malformed(error)
       }
@@ -53,13 +53,6 @@
     private func malformed(_ error: WireFormatError) -> StatusError {
       let name = (try? key.canonicalString) ?? "\(path)/?"
       return ClusterSnapshot.damaged("table hearth_documents, \(name): fields are malformed: \(error)")
-    }
-  }
-
-  extension PostgresRow {
-    /// Calls `body` with the bytes of a column in place.
-    func reading<R>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
-      try withBytes(column) { bytes throws(PostgresError) in Result { try body(bytes) } }.get()
     }
   }
 

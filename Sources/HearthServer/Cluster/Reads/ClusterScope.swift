@@ -119,21 +119,40 @@
       } while position != nil
     }
 
+    /// All collections of the scope, also those without documents, if they are no more than `limit`; nil if there are more, or for the scope of
+    /// all collections.
+    func members(atMost limit: Int, in snapshot: ClusterSnapshot) throws -> [ClusterCollection]? {
+      if case .collection(let path) = scope {
+        if let number = snapshot.reader.collections.number(of: path) {
+          return [ClusterCollection(number: number, path: path, documents: 0)]
+        }
+        return try snapshot.collections(at: [path])
+      }
+      guard let group else { return nil }
+      let bounds = bounds
+      let found = try snapshot.collections(
+        ReadStatements.groupMembers.call(
+          snapshot.database, .bytea(group), .bytea(bounds.lower), .bytea(bounds.upper), .int8(Int64(limit + 1))))
+      return found.count <= limit ? found.filter { scope.contains(collection: $0.path) } : nil
+    }
+
     // MARK: - Documents
 
     /// Calls `body` with the documents of the scope, collection by collection, in the order of their ids.
     ///
     /// - Parameters:
     ///   - mark: Only documents behind it, see ``ClusterIndex/Mark``.
+    ///   - firstCount: The documents of the first page.
     ///   - body: Returns false to stop.
     /// - Returns: False if it was stopped.
     @discardableResult
     func forEachDocument(
-      behind mark: ClusterIndex.Mark? = nil, in snapshot: ClusterSnapshot, _ body: (ClusterRow) throws -> Bool
+      behind mark: ClusterIndex.Mark? = nil, firstCount: Int = ClusterPaging.maximumRows,
+      in snapshot: ClusterSnapshot, _ body: (ClusterRow) throws -> Bool
     ) throws -> Bool {
       let paging = ClusterPaging(content: .documents, direction: .forward)
       func read(_ ranges: [ClusterRange]) throws -> Bool {
-        try paging.forEachRow(of: ranges, in: snapshot, firstCount: ClusterPaging.maximumRows) { index, row in
+        try paging.forEachRow(of: ranges, in: snapshot, firstCount: firstCount) { index, row in
           try body(ClusterRow(row: row, path: ranges[index].path ?? ResourcePath())) ? .proceed : .stop
         }
       }

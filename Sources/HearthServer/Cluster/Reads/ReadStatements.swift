@@ -246,6 +246,39 @@
       ORDER BY path_order DESC, number DESC LIMIT $5
       """, [.int8, .bytea, .int8, .bytea, .int8])
 
+    /// Collections of all groups with at least $5 documents, behind ($2, $3) and before $4.
+    static let below = PostgresStatement(
+      "collections below",
+      """
+      SELECT number, path, documents FROM hearth_collections
+      WHERE database = $1 AND (path_order, number) > ($2, $3) AND path_order < $4 AND documents >= $5
+      ORDER BY path_order, number LIMIT $6
+      """, [.int8, .bytea, .int8, .bytea, .int8, .int8])
+
+    /// Ids of collections from `lower` on: of the next $6 ids those whose position, counted from 0, is `first` or a multiple of $5 more, and
+    /// the last of them. With their positions, counted from 1.
+    static let samples = PostgresStatement(
+      "sample ids",
+      """
+      SELECT r.n, s.id, s.position FROM unnest($2, $3, $4) WITH ORDINALITY AS r(collection, lower, first, n)
+      CROSS JOIN LATERAL (
+        SELECT i.id, i.position FROM (
+          SELECT i.id, row_number() OVER (ORDER BY i.id) AS position FROM (
+            SELECT d.id FROM hearth_documents d
+            WHERE d.database = $1 AND d.collection = r.collection AND d.id >= r.lower ORDER BY d.id LIMIT $6) i) i
+        WHERE i.position = $6 OR (i.position > r.first AND (i.position - 1 - r.first) % $5 = 0)) s
+      ORDER BY r.n, s.id
+      """, [.int8, .int8Array, .byteaArray, .int8Array, .int8, .int8])
+
+    /// The collections of a group, also those without documents.
+    static let groupMembers = PostgresStatement(
+      "members of group",
+      """
+      SELECT number, path, documents FROM hearth_collections
+      WHERE database = $1 AND group_id = $2 AND path_order >= $3 AND path_order < $4
+      ORDER BY path_order, number LIMIT $5
+      """, [.int8, .bytea, .bytea, .bytea, .int8])
+
     /// The number of collections of a group with documents, and of these.
     static let groupTotals = PostgresStatement(
       "size of group",

@@ -127,9 +127,12 @@
     /// - Parameter id: The bytes of the document's id.
     /// - Returns: None for a document that does not exist or lacks a field of the index.
     mutating func keys(of document: Document, collection: Int64, id: [UInt8]) -> [[UInt8]] {
-      guard document.isFound else { return [] }
+      document.isFound ? keys(of: document.fields, document.key, collection: collection, id: id) : []
+    }
+
+    mutating func keys(of fields: EncodedFields, _ key: DocumentKey, collection: Int64, id: [UInt8]) -> [[UInt8]] {
       let identity = identity(collection, id)
-      let keys = keys.keys(of: document.fields, document.key, identity: identity)
+      let keys = keys.keys(of: fields, key, identity: identity)
       let isTooLong = keys.contains { $0.count + id.count > Self.maximumBytes }
       return isTooLong ? [[IndexKeys.withoutValues] + identity] : keys
     }

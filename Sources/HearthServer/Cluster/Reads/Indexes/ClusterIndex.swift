@@ -14,12 +14,16 @@
 
     /// The progress of an index that does not hold all documents yet: the filling goes through the collections of its group in the order of
     /// their paths, and through each in the order of ids.
-    struct Mark: Sendable, Equatable {
+    struct Mark: Sendable, Comparable {
       /// See ``ClusterNames/pathOrder(_:)``.
       var pathOrder: [UInt8]
       var place: ClusterPlace
 
       static let start = Mark(pathOrder: [], place: ClusterPlace(collection: 0, id: []))
+
+      static func < (a: Mark, b: Mark) -> Bool {
+        a.pathOrder == b.pathOrder ? a.place < b.place : a.pathOrder.lexicographicallyPrecedes(b.pathOrder)
+      }
     }
 
     /// Its place is complete or nothing: how far it is filled says ``mark``.

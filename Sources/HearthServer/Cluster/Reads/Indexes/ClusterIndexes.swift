@@ -14,7 +14,28 @@
       var isStale = false
     }
 
+    /// The times of ``ClusterStorage/tendIndexes()``, in microseconds since 1970.
+    struct Upkeep {
+      private var opening: IndexDemand.Time?
+      private var nextCheck: IndexDemand.Time = 0
+
+      /// Returns when the database was opened, if it is time to look at the uses again.
+      mutating func begin(at now: IndexDemand.Time) -> IndexDemand.Time? {
+        let opening = opening ?? now
+        self.opening = opening
+        guard now >= nextCheck else { return nil }
+        nextCheck = now + IndexDemand.saveInterval
+        return opening
+      }
+    }
+
     private let state = Mutex(State())
+    /// What queries of this node ask for and use.
+    let demand = Mutex(IndexDemand())
+    /// When the uses of automatic indexes are looked at again, and when that was done first.
+    let upkeep = Mutex(Upkeep())
+    /// True while a task of this node fills indexes.
+    let isFilling = Atomic(false)
 
     /// The known definitions; nil if they have to be read, because there are none, or newer ones.
     var known: ClusterDefinitions? { state.withLock { $0.isStale ? nil : $0.known } }

@@ -42,10 +42,6 @@
       static let rangesOfPiece = 100
       /// The places that are kept while a result with bounds is read.
       static let boundedPlaces: Int64 = 1 << 20
-      /// From so many places on it is worth looking into other indexes for those that a document of the result cannot have.
-      static let mergedPlaces = 8
-      /// Entries cost about an eighth of a document that is read.
-      static let entriesPerDocument: Int64 = 8
       /// The documents that one statement reads by their places.
       static let placesAtOnce = 500
     }
@@ -56,7 +52,7 @@
       self.accesses = accesses
       scope = CollectionScope(of: query)
       filter = executor.filter(of: query)
-      result = LimitedResult(of: query)
+      result = LimitedResult(of: query, executor.aggregations)
       indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
       collectionAccesses = indexAccesses.filter { !$0.index.isOfGroup }
       groupAccesses = indexAccesses.filter(\.index.isOfGroup)
@@ -118,6 +114,18 @@
       return (try result.finish(), execution)
     }
 
+    /// The number of documents that the indexes hold without their values, and that match.
+    mutating func countWithoutValues(in collections: [ClusterRange]) throws -> Int {
+      var places = ClusterPlaces(in: snapshot, atMost: placeLimit(ReadBudget.unlimitedCount))
+      for number in Set(indexAccesses.map(\.index.number)) {
+        _ = try places.gather(.withoutValues, of: number, in: collections, atMost: places.longest)
+      }
+      note(places)
+      var budget = ReadBudget.unlimited
+      try addDocuments(at: places.list, &budget)
+      return try result.finish().documentCount
+    }
+
     /// Returns whether reading each index in each collection costs less than a scan, whatever it finds.
     private func isWorthLooking(into totals: ClusterScope.Totals) -> Bool {
       let looks = (collectionAccesses.count + Set(collectionAccesses.map(\.index.number)).count) * totals.collections
@@ -163,19 +171,18 @@
     /// - Returns: false if the budget was used up.
     private mutating func addIndexed(_ budget: inout ReadBudget) throws -> Bool {
       if !groupAccesses.isEmpty {
-        let all = ClusterRange(number: ClusterIndex.allCollections, path: nil, lower: [], upper: [])
+        let all = ClusterRange.entries(of: ClusterIndex.allCollections, nil)
         guard try add(groupAccesses, in: [all], &budget) else { return false }
       }
       guard !collectionAccesses.isEmpty else { return true }
       if case .collection(let path) = scope {
         let number = snapshot.reader.collections.number(of: path)
-        return try add(
-          collectionAccesses, in: [ClusterRange(number: number, path: path, lower: [], upper: [])], &budget)
+        return try add(collectionAccesses, in: [.entries(of: number, path)], &budget)
       }
       var position: ClusterScope.Position?
       repeat {
         let page = try ClusterScope(scope).collections(behind: position, limit: Cost.rangesOfPiece, in: snapshot)
-        let collections = page.collections.map { ClusterRange(number: $0.number, path: $0.path, lower: [], upper: []) }
+        let collections = page.collections.map { ClusterRange.entries(of: $0.number, $0.path) }
         guard try add(collectionAccesses, in: collections, &budget) else { return false }
         position = page.next
       } while position != nil
@@ -191,65 +198,61 @@
       let withoutValues = Set(accesses.map(\.index.number)).sorted().map { number in
         (number, collections.count == 1 ? enqueueWithoutValues(of: number, collections) : nil)
       }
-      var places: [ClusterPlace] = []
+      var places = ClusterPlaces(in: snapshot, atMost: placeLimit(ReadBudget.unlimitedCount))
+      defer { note(places) }
       for access in accesses where !access.range.isEmpty {
         if access.isOrdered, let limit = query.limit {
           guard try stream(access, collections, limit: max(limit, 0), &budget) else { return false }
         } else {
-          let isWithin = try gather(&places, within: &budget) { run, places, limit in
-            try run.gather(access, collections, &places, atMost: limit)
+          let isWithin = try gather(&places, within: &budget) { places, limit in
+            try places.gather(access, in: collections, atMost: limit)
           }
           guard isWithin else { return false }
         }
       }
       for (number, queued) in withoutValues {
-        if let queued, try add(queued, to: &places) { continue }
-        let isWithin = try gather(&places, within: &budget) { run, places, limit in
+        if let rows = try queued?.rows, rows.count < Self.queuedPlaces {
+          try places.add(rows)
+          continue
+        }
+        let isWithin = try gather(&places, within: &budget) { places, limit in
           // Each piece of a result looks at all of them.
-          let limit = run.isPiece ? ReadBudget.smallResult : limit
-          return try run.gather(.withoutValues, number, collections, &places, atMost: limit)
+          try places.gather(
+            .withoutValues, of: number, in: collections, atMost: isPiece ? ReadBudget.smallResult : limit)
         }
         guard isWithin else { return false }
       }
-      return try add(places, &budget)
+      try addDocuments(at: places.list, &budget)
+      return true
+    }
+
+    private mutating func note(_ places: ClusterPlaces) {
+      execution.rangesRead += places.rangesRead
+      execution.entriesRead += places.entriesRead
+      execution.mergedIndexes += places.mergedIndexes.filter { !execution.mergedIndexes.contains($0) }
+    }
+
+    /// Gathers places within the budget, which is extended where a small result does not end.
+    private func gather(
+      _ places: inout ClusterPlaces, within budget: inout ReadBudget,
+      _ body: (inout ClusterPlaces, _ limit: Int64) throws -> Bool
+    ) throws -> Bool {
+      let count = places.list.count
+      while try !body(&places, placeLimit(budget.left)) {
+        guard try extend(&budget) else { return false }
+        places.list.removeLast(places.list.count - count)
+      }
+      return true
     }
 
     /// Asks for the documents without values together with the first page of the others, because there are mostly none.
     private func enqueueWithoutValues(of number: Int64, _ collections: [ClusterRange]) -> ClusterSnapshot.QueuedCall {
       let paging = ClusterPaging(content: .entryPlaces(index: Int32(truncatingIfNeeded: number)), direction: .forward)
-      return snapshot.enqueue(
-        paging.call(ranges(.withoutValues, collections), Self.queuedPlaces, snapshot.database))
+      let ranges = ClusterRange.ranges(.withoutValues, in: collections)
+      return snapshot.enqueue(paging.call(ranges, Self.queuedPlaces, snapshot.database))
     }
 
     private static let queuedPlaces = 20
-
-    /// - Returns: False if there may be more of them; then none is added.
-    private mutating func add(_ queued: ClusterSnapshot.QueuedCall, to places: inout [ClusterPlace]) throws -> Bool {
-      let rows = try queued.rows
-      guard rows.count < Self.queuedPlaces else { return false }
-      execution.rangesRead += 1
-      execution.entriesRead += rows.count
-      for row in rows { places.append(try Self.place(row)) }
-      return true
-    }
-
-    private static func place(_ row: PostgresRow) throws -> ClusterPlace {
-      ClusterPlace(
-        collection: try row.int64(ReadStatements.Column.collection), id: try row.bytes(ReadStatements.Column.id))
-    }
-
-    /// A range of keys in each of some collections.
-    private func ranges(_ range: IndexRange, _ collections: [ClusterRange]) -> [ClusterRange] {
-      collections.map { collection in
-        var range = ClusterRange(
-          number: collection.number, path: collection.path, lower: range.start, upper: range.end ?? Self.endOfKeys)
-        if range.upper.isEmpty { range.upper = Self.endOfKeys }
-        return range
-      }
-    }
-
-    /// No key begins with this byte.
-    private static let endOfKeys: [UInt8] = [0xFF]
 
     // MARK: - Ordered ranges
 
@@ -268,7 +271,7 @@
       let firstCount = access.isExact ? limit : min(limit, ClusterPaging.maximumRows / 2) * 2
       var paths: [Int64: ResourcePath] = [:]
       try paging.forEachRow(
-        of: ranges(access.range, collections), in: snapshot, firstCount: firstCount,
+        of: ClusterRange.ranges(access.range, in: collections), in: snapshot, firstCount: firstCount,
         prepare: { paths = try self.paths(of: $0) }
       ) { index, row in
         execution.entriesRead += 1
@@ -318,6 +321,45 @@
       if try result.add(document, key: key) { execution.documentsDecoded += 1 }
       if mark != nil { foundPlaces.insert(try document.place) }
       return true
+    }
+
+    // MARK: - Documents by place
+
+    private mutating func addDocuments(at places: [ClusterPlace], _ budget: inout ReadBudget) throws {
+      var rest = Set(places).filter { seenPlaces[$0] == nil }.sorted()[...]
+      while !rest.isEmpty {
+        let part = rest.prefix(Cost.placesAtOnce)
+        let rows = try snapshot.fetch(
+          ReadStatements.places.call(
+            snapshot.database, .int8Array(part.map(\.collection)), .byteaArray(part.map(\.id)),
+            .int8(Int64(PieceSizes().bytes))))
+        let paths = try paths(of: rows)
+        var bytes = 0
+        var last = part.count
+        for row in rows {
+          last = Int(clamping: try row.int64(ReadStatements.Column.range))
+          bytes += try row.withBytes(ReadStatements.Column.fields) { $0.count }
+          guard let document = try document(in: row, paths) else { continue }
+          let isFound = try add(document, inside: result.edge)
+          if isMixed { seenPlaces[try document.place] = isFound }
+        }
+        let isCut = bytes >= PieceSizes().bytes
+        rest = rest.dropFirst(isCut ? max(last, 1) : part.count)
+        budget.left = max(budget.left - Int64(rows.count), 0)
+      }
+    }
+
+    /// Documents that an index does not hold are scanned; another index may be filled further.
+    private mutating func addUnfilled(behind mark: ClusterIndex.Mark) throws {
+      try ClusterScope(scope).forEachDocument(behind: mark, in: snapshot) { row in
+        guard try !foundPlaces.contains(row.place) else { return true }
+        execution.rowsRead += 1
+        guard let key = try filter.matchingKey(of: row, inside: result.edge), !seenKeys.contains(key) else {
+          return true
+        }
+        if try result.add(row, key: key) { execution.documentsDecoded += 1 }
+        return true
+      }
     }
   }
 #endif
