@@ -133,6 +133,27 @@
       }
     }
 
+    @Test("a changed byte of the answers gives an error or a result, and never a trap", .timeLimit(.minutes(3)))
+    func changedBytes() async throws {
+      let place = try await Place()
+      defer { place.proxy.close() }
+      let statement = PostgresStatement(
+        "mixed", "SELECT 1::int8, 'a'::text, ARRAY[1, NULL]::int8[], '\\x00'::bytea, NULL::bool, now()")
+      for byte in stride(from: 0, to: 300, by: 11) {
+        try await withPostgresSession(place.proxied) { [proxy = place.proxy] session in
+          proxy.plan(.flip, .toClient, afterBytes: byte)
+          do {
+            let row = try session.run([.begin, statement.call()], deadline: .now + .milliseconds(300))[1].only()
+            _ = try? (row.int64(0), row.text(1), row.nullableInt64Array(2), row.bytes(3), row.optionalBool(4))
+            _ = try? row.microseconds(5)
+          } catch let error as PostgresError {
+            #expect(!error.message.isEmpty)
+          }
+        }
+        place.proxy.cutAll()
+      }
+    }
+
     @Test("a stalled connection is an unknown outcome after the deadline", .timeLimit(.minutes(1)))
     func stalledCommit() async throws {
       let place = try await Place()

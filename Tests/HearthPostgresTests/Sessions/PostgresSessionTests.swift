@@ -138,6 +138,26 @@
       }
     }
 
+    @Test("refusals are classified by their SQLSTATE")
+    func classes() async throws {
+      try await withTable { session in
+        let questions: [(code: String, isTrue: (PostgresError) -> Bool)] = [
+          ("40001", { $0.isSerializationFailure }), ("40P01", { $0.isSerializationFailure }),
+          ("25006", { $0.isReadOnly }), ("53100", { $0.isDiskFull && $0.isOutOfResources }),
+          ("53200", { $0.isOutOfResources && !$0.isDiskFull }), ("23505", { $0.isUniqueViolation }),
+          ("57014", { $0.isServerTimeout }), ("55P03", { $0.isServerTimeout }), ("42501", { $0.needsOperator }),
+          ("57P01", { $0.isConnectionLost }), ("57P02", { $0.isConnectionLost }), ("57P03", { $0.isConnectionLost }),
+          ("08006", { $0.isConnectionLost }),
+        ]
+        for (code, isTrue) in questions {
+          let raise = PostgresStatement("raise", "DO $$ BEGIN RAISE 'no' USING ERRCODE = '\(code)'; END $$")
+          let error = failure { _ = try session.run([.begin, raise.call(), .commit]) }
+          #expect(error.map(isTrue) == true, "\(code)")
+          #expect(error?.kind == .statement && session.isUsable, "\(code)")
+        }
+      }
+    }
+
     @Test("COPY, which no pipeline can do, ends the session with an error")
     func copy() async throws {
       try await withTable { session in

@@ -17,6 +17,8 @@
       case cut
       /// The connection stays open, and carries nothing any more in either direction.
       case stall
+      /// The next byte arrives with all its bits changed. Everything else passes.
+      case flip
     }
 
     package enum Direction: Sendable {
@@ -40,6 +42,30 @@
       var bytesToClient = 0
       /// The directions that are forwarded.
       var openCount = 2
+
+      mutating func admit(_ count: Int, _ direction: Direction) -> Admission {
+        var admission = Admission(count: count)
+        if let plan, plan.direction == direction {
+          let remaining = plan.byteCount - count
+          self.plan?.byteCount = max(remaining, 0)
+          if remaining < 0 {
+            switch plan.fault {
+            case .cut, .stall:
+              admission.count = plan.byteCount
+              isStalled = true
+              admission.isLast = plan.fault == .cut
+            case .flip:
+              admission.flipped = plan.byteCount
+              self.plan = nil
+            }
+          }
+        }
+        switch direction {
+        case .toServer: bytesToServer += admission.count
+        case .toClient: bytesToClient += admission.count
+        }
+        return admission
+      }
     }
 
     private struct State {
@@ -158,33 +184,28 @@
     private func forward(_ id: Int, from source: Int32, to sink: Int32, _ direction: Direction) {
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while let count = Sockets.receive(source, &buffer) {
-        let (passing, isCut) = admit(count, id, direction)
-        guard Sockets.send(sink, buffer[..<passing]), !isCut else { break }
+        let admission = admit(count, id, direction)
+        if let index = admission.flipped { buffer[index] ^= 0xFF }
+        guard Sockets.send(sink, buffer[..<admission.count]), !admission.isLast else { break }
       }
       end(id, direction)
     }
 
-    /// - Returns: How many of the bytes pass, and if the connection ends behind them.
-    private func admit(_ count: Int, _ id: Int, _ direction: Direction) -> (passing: Int, isCut: Bool) {
+    private struct Admission {
+      /// The bytes that pass.
+      var count: Int
+      /// The index of a byte that is changed.
+      var flipped: Int?
+      /// True if the connection ends behind them.
+      var isLast = false
+    }
+
+    private func admit(_ count: Int, _ id: Int, _ direction: Direction) -> Admission {
       state.withLock { state in
-        guard var link = state.links[id], !link.isStalled else { return (0, false) }
-        defer { state.links[id] = link }
-        var passing = count
-        var isCut = false
-        if var plan = link.plan, plan.direction == direction {
-          passing = min(count, plan.byteCount)
-          plan.byteCount -= passing
-          link.plan = plan
-          if passing < count {
-            link.isStalled = true
-            isCut = plan.fault == .cut
-          }
-        }
-        switch direction {
-        case .toServer: link.bytesToServer += passing
-        case .toClient: link.bytesToClient += passing
-        }
-        return (passing, isCut)
+        guard var link = state.links[id], !link.isStalled else { return Admission(count: 0) }
+        let admission = link.admit(count, direction)
+        state.links[id] = link
+        return admission
       }
     }
 
