@@ -153,11 +153,13 @@ package struct QueryPlanner {
       bounds.append(filter.inWords)
     }
     var rest = index.components[...]
+    var fixed: Set<FieldPath> = []
     while let component = rest.first,
       let filter = filters.first(where: { $0.path == component.path && $0.op == .equal })
     {
       try prefix.append(filter.value, descending: component.direction == .descending)
-      bounds.append(filter.inWords)
+      // An index may have a field twice, which binds no further condition.
+      if fixed.insert(component.path).inserted { bounds.append(filter.inWords) }
       rest.removeFirst()
     }
     guard rest.allSatisfy({ isRequired($0.path, by: filters) }) else { return nil }

@@ -41,6 +41,25 @@ struct QueryPlannerTests {
     #expect(counts.plans >= 500 && counts.ordered >= 200 && counts.exact >= 200 && counts.others >= 20, "\(counts)")
   }
 
+  @Test("an index that has a field twice binds its condition once")
+  func fieldTwice() throws {
+    let fields = [
+      IndexDefinition.Field(path: try FieldPath(["a"]), kind: .ascending),
+      .init(path: try FieldPath(["a"]), kind: .descending),
+    ]
+    let index = StoredIndex(proposed: try IndexDefinition(collectionGroup: "c", fields: fields))
+    let query = try Query(
+      path: ResourcePath(["c"]), filters: [.field(FieldPath(["a"]), .equal, 0), .field(FieldPath(["b"]), .equal, 0)])
+    guard case .use(let accesses) = try QueryPlanner(query, indexes: [index]).decide(),
+      case .index(let access)? = accesses.first
+    else {
+      Issue.record("no index is used")
+      return
+    }
+    #expect(access.bounds == ["a == 0"])
+    #expect(!access.isExact)
+  }
+
   @Test("a plan without an index says why")
   func reasons() throws {
     let query = try Query(path: ResourcePath(["c"]), filters: [.field(FieldPath(["n"]), .equal, 1)])
