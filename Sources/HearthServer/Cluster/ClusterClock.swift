@@ -6,19 +6,19 @@
   /// nothing, and one that is behind only slows time down.
   struct ClusterClock: Sendable {
     let node: ServerClock
-    /// False in tests, which choose the time.
-    let usesServerClock: Bool
 
-    init(_ node: ServerClock, usesServerClock: Bool = true) {
+    init(_ node: ServerClock) {
       self.node = node
-      self.usesServerClock = usesServerClock
     }
 
-    func time(server: Timestamp) -> Timestamp { usesServerClock ? min(server, node.now()) : node.now() }
+    /// A clock that a test moves is the only one.
+    private var isAlone: Bool { node.elapsed == nil }
+
+    func time(server: Timestamp) -> Timestamp { isAlone ? node.now() : min(server, node.now()) }
 
     /// The microseconds by which the two differ.
     func difference(server: Timestamp) -> Int64 {
-      usesServerClock ? abs(server.microseconds - node.now().microseconds) : 0
+      isAlone ? 0 : abs(server.microseconds - node.now().microseconds)
     }
   }
 

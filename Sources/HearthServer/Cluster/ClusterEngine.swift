@@ -11,8 +11,6 @@
     struct Hooks: Sendable {
       /// Called on the thread of a session that holds an order row, between the two round trips of a group of commits.
       var betweenRoundTrips: (@Sendable () -> Void)?
-      /// False to take commit times from the node's clock alone.
-      var usesServerClock = true
       /// False to hear of the commits of other nodes by polling alone.
       var sendsHints = true
     }
@@ -31,6 +29,8 @@
     let history: ClusterHistory
     /// Tells the other nodes of commits.
     let hints: HintSender
+    /// False while the server is out of reach.
+    let availability = Availability()
     private let marks = Atomic<Int64>(0)
 
     /// The longest time of a read or of a group of commits.
@@ -43,7 +43,7 @@
       let configuration = try PostgresConfiguration(url: location.url)
       self.location = location
       self.hooks = hooks
-      self.clock = ClusterClock(clock, usesServerClock: hooks.usesServerClock)
+      self.clock = ClusterClock(clock)
       self.logger = logger
       let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
       self.history = history

@@ -36,7 +36,7 @@
     private let state = Mutex(State())
 
     /// The oldest server that is supported, as libpq numbers it.
-    private static let oldestServer = 140_000
+    static let oldestServer = 140_000
     /// The differences of clocks in microseconds: one that is reported, and one at which a node does not serve.
     private static let clockDifference = (reported: Int64(1_000_000), refused: Int64(60_000_000))
 

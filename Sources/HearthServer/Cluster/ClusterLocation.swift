@@ -1,6 +1,8 @@
 #if PostgreSQL
+  internal import HearthPostgres
+
   /// A PostgreSQL database that several servers share, and how this one uses it.
-  package struct ClusterLocation: Sendable, Equatable {
+  package struct ClusterLocation: Sendable, Equatable, CustomStringConvertible {
     /// A URL as libpq reads it, without a password: that comes from `PGPASSFILE` or `PGPASSWORD`.
     package var url: String
     /// The name of this node in logs.
@@ -20,6 +22,11 @@
     package init(url: String, nodeName: String = "node") {
       self.url = url
       self.nodeName = nodeName
+    }
+
+    /// The user, hosts and name of the database.
+    package var description: String {
+      "in PostgreSQL: \((try? PostgresConfiguration(url: url))?.description ?? "an address that cannot be used")"
     }
   }
 #endif

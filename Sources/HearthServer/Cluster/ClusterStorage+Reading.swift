@@ -31,29 +31,59 @@
       var logStart: SnapshotVersion
       /// The time that counts for versions.
       var time: Timestamp
-      fileprivate var known: Known
+      var known: Known
+
+      /// - Parameter row: With the newest version, the start of the log, the incarnation and the time behind its first column.
+      /// - Returns: Nil if there is no such database.
+      init?(_ row: PostgresRow, of known: Known, in engine: ClusterEngine) throws {
+        guard let latest = try row.optionalInt64(1) else { return nil }
+        self.latest = SnapshotVersion(microseconds: latest)
+        logStart = SnapshotVersion(microseconds: try row.int64(2))
+        time = engine.clock.time(server: Timestamp(microseconds: try row.microseconds(4)))
+        self.known = known
+        self.known.incarnation = try row.bytes(3)
+      }
     }
 
     /// Asks for the present of the database.
     func present() async throws(StatusError) -> Present {
-      let present = try await reading { [self] session, number in
-        let history = engine.history.number
-        let row = try session.run(Self.present.call(.int8(number))).only()
-        return Present(
-          latest: SnapshotVersion(microseconds: try row.int64(0)),
-          logStart: SnapshotVersion(microseconds: try row.int64(1)),
-          time: engine.clock.time(server: Timestamp(microseconds: try row.microseconds(3))),
-          known: Known(number: number, incarnation: try row.bytes(2), history: history))
+      let present = try await reading { [self] session, _ in
+        let known = self.known
+        let row = try session.run(Self.present.call(.int8(known.number))).first
+        guard let present = try row.flatMap({ try Present($0, of: known, in: engine) }) else {
+          throw StatusError(code: .dataLoss, message: "Table hearth_databases has no row \(known.number).")
+        }
+        return present
       }
       note(present.known)
       engine.history.note(present.latest, of: present.known.number)
       return present
     }
 
+    /// Publishes what is found to be the present.
+    ///
+    /// - Returns: True if there were commits of other nodes.
+    func follow(_ present: Present) async -> Bool {
+      let through = await tail.through
+      guard present.latest != through else { return false }
+      do throws(StatusError) {
+        if present.latest < through {
+          // Commits may have been published after this was read, or are lost in the server's present history.
+          guard try await self.present().latest < tail.through else { return false }
+          try await raise(to: SnapshotVersion(microseconds: tail.through.microseconds + 1))
+        }
+        try await tail.advance(to: present.latest, of: self)
+        return true
+      } catch {
+        // The next poll tries again, and its streams end when the database stays out of reach.
+        return false
+      }
+    }
+
     private static let present = PostgresStatement(
       "present",
       """
-      SELECT (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1),
+      SELECT number, (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1),
         log_start, incarnation, clock_timestamp()
       FROM hearth_databases WHERE number = $1
       """, [.int8])

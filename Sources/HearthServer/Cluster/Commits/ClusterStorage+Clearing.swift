@@ -45,10 +45,10 @@
       var historyBytes: Int64 = 0
       if let key = try? DocumentKey(place) {
         let rows = try session.run(GroupReads.documents([key], in: database, bytes: .max))
-        let document = try rows.first.flatMap { try GroupReads.document($0, of: [key]).1 }
+        let document = try rows.first.flatMap { try GroupReads.document($0, of: [key], missingAt: order.latest) }
         let number = try session.run(
           Self.collection.call(.int8(database), .bytea(ClusterNames.pathHash(key.collectionPath))))
-        if let document, let number = try number.first?.int64(0) {
+        if let document, document.isFound, let number = try number.first?.int64(0) {
           historyBytes += try remove([document], at: version, in: number, of: database, definitions, on: session)
         }
       }

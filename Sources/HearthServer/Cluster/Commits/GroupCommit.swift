@@ -51,7 +51,7 @@
       storage.engine.hooks.betweenRoundTrips?()
       var evaluation = evaluation(of: found)
       var writes = GroupWrites(database: known.number)
-      let results = try evaluate(found, asked: keys, &evaluation, &writes, on: session)
+      let results = try evaluate(found, &evaluation, &writes, on: session)
       var outcome = Outcome(
         results: results + Array(repeating: nil, count: attempts.count - results.count), before: found.order.latest,
         after: evaluation.latest, changes: evaluation.commits, database: known)
@@ -85,11 +85,11 @@
 
     /// - Returns: The results of the first attempts, at least of one.
     private func evaluate(
-      _ found: GroupReads.Found, asked keys: Set<DocumentKey>, _ evaluation: inout GroupEvaluation,
-      _ writes: inout GroupWrites, on session: PostgresSession
+      _ found: GroupReads.Found, _ evaluation: inout GroupEvaluation, _ writes: inout GroupWrites,
+      on session: PostgresSession
     ) throws -> [ClusterAttempt.Result] {
       let clock = storage.engine.clock.node
-      var documents = StoredDocuments(found, asked: keys, in: known.number)
+      var documents = StoredDocuments(found, in: known.number)
       var results: [ClusterAttempt.Result] = []
       var time = clock.elapsedMicroseconds
       let end = time + storage.waiting.groupMicroseconds

@@ -17,7 +17,7 @@
       /// The number of a database that was created since it was looked for, and the highest number of all. Only read under the lock of the
       /// empty database.
       var creation: (number: Int64?, highest: Int64)?
-      /// The documents that exist, and nil for those that are too much to be read at once.
+      /// The documents of ``keys``, found or missing, and nil for those that were too much to be read at once.
       var documents: [DocumentKey: Document?] = [:]
       /// The numbers of the collections of ``keys``.
       var collections: [ResourcePath: Int64] = [:]
@@ -57,14 +57,20 @@
       if let creation {
         found.creation = (try results[creation.0].first?.int64(0), try results[creation.1].only().int64(0))
       }
-      for row in results[collections] { found.collections[paths[Int(try row.int64(0)) - 1]] = try row.int64(1) }
+      for row in results[collections] {
+        if let number = try row.optionalInt64(1) { found.collections[paths[try Self.index(row, of: paths)]] = number }
+      }
       found.highestCollection = try results[highest].first?.int64(0) ?? 0
       for row in results[documents] {
-        let (key, document) = try Self.document(row, of: keys)
-        found.documents[key] = .some(document)
+        found.documents[keys[try Self.index(row, of: keys)]] = try Self.document(
+          row, of: keys, missingAt: found.order.latest)
       }
       if let responses {
-        for row in results[responses] { found.responses[labels[Int(try row.int64(0)) - 1]] = try row.bytes(1) }
+        for row in results[responses] {
+          if let response = try row.optionalBytes(1) {
+            found.responses[labels[try Self.index(row, of: labels)]] = response
+          }
+        }
       }
       for (end, indices) in zip(ends, checks) {
         try found.transactions.note(end, indices.map { results[$0] })
@@ -88,20 +94,25 @@
         .byteaArray(keys.map { ClusterNames.idBytes($0.id) }), .int8(bytes))
     }
 
-    /// - Returns: The key of a row of ``documents(_:in:bytes:)``, and its document unless that is too large.
-    static func document(_ row: PostgresRow, of keys: [DocumentKey]) throws -> (DocumentKey, Document?) {
-      let position = Int(try row.int64(0))
-      guard keys.indices.contains(position - 1) else {
-        throw PostgresError(.badResult, "a row has position \(position) of \(keys.count) keys")
+    /// The document of a row of ``documents(_:in:bytes:)``, found or missing; nil if it is too large.
+    static func document(
+      _ row: PostgresRow, of keys: [DocumentKey], missingAt latest: SnapshotVersion
+    ) throws -> Document? {
+      let key = keys[try index(row, of: keys)]
+      guard let version = try row.optionalInt64(1) else { return .missing(key, version: latest) }
+      guard let fields = try row.optionalBytes(3) else { return nil }
+      return .found(
+        key, version: SnapshotVersion(microseconds: version),
+        createTime: SnapshotVersion(microseconds: try row.int64(2)), fields: EncodedFields(uncheckedBytes: fields))
+    }
+
+    /// The index of the element that a row is for: its first column counts from 1.
+    private static func index(_ row: PostgresRow, of elements: [some Any]) throws -> Int {
+      let index = Int(try row.int64(0)) - 1
+      guard elements.indices.contains(index) else {
+        throw PostgresError(.badResult, "A row is for element \(index) of \(elements.count).")
       }
-      let key = keys[position - 1]
-      guard let fields = try row.optionalBytes(3) else { return (key, nil) }
-      return (
-        key,
-        .found(
-          key, version: SnapshotVersion(microseconds: try row.int64(1)),
-          createTime: SnapshotVersion(microseconds: try row.int64(2)), fields: EncodedFields(uncheckedBytes: fields))
-      )
+      return index
     }
 
     private static func responses(_ labels: [RequestLabel], in database: Int64) -> PostgresCall {
@@ -120,7 +131,8 @@
       "collections of a group",
       """
       SELECT k.position, c.number FROM unnest($2::bytea[]) WITH ORDINALITY AS k (hash, position)
-      JOIN hearth_collections c ON c.database = $1 AND c.path_hash = k.hash
+      LEFT JOIN LATERAL (
+        SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
       """, [.int8, .byteaArray])
 
     private static let highestCollection = PostgresStatement(
@@ -133,15 +145,20 @@
       SELECT k.position, d.version, d.create_time,
         CASE WHEN sum(octet_length(d.fields)) OVER (ORDER BY k.position) <= $4 THEN d.fields END
       FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (hash, id, position)
-      JOIN hearth_collections c ON c.database = $1 AND c.path_hash = k.hash
-      JOIN hearth_documents d ON d.database = $1 AND d.collection = c.number AND d.id = k.id
+      LEFT JOIN LATERAL (
+        SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
+      LEFT JOIN LATERAL (
+        SELECT version, create_time, fields FROM hearth_documents
+        WHERE database = $1 AND collection = c.number AND id = k.id LIMIT 1) d ON true
       """, [.int8, .byteaArray, .byteaArray, .int8])
 
     private static let responses = PostgresStatement(
       "responses of a group",
       """
       SELECT k.position, r.response FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (identity, digest, position)
-      JOIN hearth_batch_responses r ON r.database = $1 AND r.identity = k.identity AND r.digest = k.digest
+      LEFT JOIN LATERAL (
+        SELECT response FROM hearth_batch_responses
+        WHERE database = $1 AND identity = k.identity AND digest = k.digest LIMIT 1) r ON true
       """, [.int8, .byteaArray, .byteaArray])
   }
 #endif

@@ -1,23 +1,20 @@
 #if PostgreSQL
   internal import HearthPostgres
 
+  /// Statements over arrays of rows. A plan that was made for a small table is kept when the table has grown, so none of them leaves a choice:
+  /// `LATERAL (… LIMIT 1)` looks up each element of the array by its whole key, where a join may read the table. A DELETE has its rows looked
+  /// up so only by their places (`ctid`), which do not change: whoever changes rows of the database holds its order row.
   extension GroupWrites {
-    static let insertCollections = PostgresStatement(
-      "insert collections",
-      """
-      INSERT INTO hearth_collections (database, number, path, path_hash, path_order, group_id, documents)
-      SELECT $1, c.number, c.path, c.path_hash, c.path_order, c.group_id, 0
-      FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[])
-        AS c (number, path, path_hash, path_order, group_id)
-      """, [.int8, .int8Array, .byteaArray, .byteaArray, .byteaArray, .byteaArray])
-
+    /// Adds new collections, and the growth of the number of documents to all.
     static let growCollections = PostgresStatement(
       "grow collections",
       """
-      UPDATE hearth_collections c SET documents = c.documents + g.growth
-      FROM unnest($2::bigint[], $3::bigint[]) AS g (number, growth)
-      WHERE c.database = $1 AND c.number = g.number
-      """, [.int8, .int8Array, .int8Array])
+      INSERT INTO hearth_collections (database, number, path, path_hash, path_order, group_id, documents)
+      SELECT $1, c.number, c.path, c.path_hash, c.path_order, c.group_id, c.growth
+      FROM unnest($2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[])
+        AS c (number, path, path_hash, path_order, group_id, growth)
+      ON CONFLICT (database, number) DO UPDATE SET documents = hearth_collections.documents + excluded.documents
+      """, [.int8, .int8Array, .byteaArray, .byteaArray, .byteaArray, .byteaArray, .int8Array])
 
     static let logFirstChanges = PostgresStatement(
       "log first changes",
@@ -26,7 +23,9 @@
         (database, version, collection, id, is_delete, old_version, old_create_time, old_fields)
       SELECT $1, c.version, c.collection, c.id, c.is_delete, coalesce(d.version, 0), coalesce(d.create_time, 0), d.fields
       FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::boolean[]) AS c (collection, id, version, is_delete)
-      LEFT JOIN hearth_documents d ON d.database = $1 AND d.collection = c.collection AND d.id = c.id
+      LEFT JOIN LATERAL (
+        SELECT version, create_time, fields FROM hearth_documents
+        WHERE database = $1 AND collection = c.collection AND id = c.id LIMIT 1) d ON true
       """, [.int8, .int8Array, .byteaArray, .int8Array, .boolArray])
 
     static let logLaterChanges = PostgresStatement(
@@ -42,8 +41,11 @@
     static let deleteDocuments = PostgresStatement(
       "delete documents",
       """
-      DELETE FROM hearth_documents d USING unnest($2::bigint[], $3::bytea[]) AS k (collection, id)
-      WHERE d.database = $1 AND d.collection = k.collection AND d.id = k.id
+      DELETE FROM hearth_documents WHERE ctid = ANY (ARRAY(
+        SELECT d.ctid FROM unnest($2::bigint[], $3::bytea[]) AS k (collection, id)
+        CROSS JOIN LATERAL (
+          SELECT ctid FROM hearth_documents
+          WHERE database = $1 AND collection = k.collection AND id = k.id LIMIT 1) d))
       """, [.int8, .int8Array, .byteaArray])
 
     static let storeDocuments = PostgresStatement(
@@ -60,8 +62,11 @@
     static let removeEntries = PostgresStatement(
       "remove entries",
       """
-      DELETE FROM hearth_entries e USING unnest($2::int[], $3::bigint[], $4::bytea[]) AS k (number, collection, key)
-      WHERE e.database = $1 AND e.number = k.number AND e.collection = k.collection AND e.key = k.key
+      DELETE FROM hearth_entries WHERE ctid = ANY (ARRAY(
+        SELECT e.ctid FROM unnest($2::int[], $3::bigint[], $4::bytea[]) AS k (number, collection, key)
+        CROSS JOIN LATERAL (
+          SELECT ctid FROM hearth_entries
+          WHERE database = $1 AND number = k.number AND collection = k.collection AND key = k.key LIMIT 1) e))
       """, [.int8, .int4Array, .int8Array, .byteaArray])
 
     static let addEntries = PostgresStatement(

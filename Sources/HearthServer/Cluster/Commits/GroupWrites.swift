@@ -5,8 +5,8 @@
 
   /// What a group of commits stores, as calls of one pipeline that ends the transaction.
   struct GroupWrites {
-    /// A new collection.
-    struct Collection: Sendable {
+    /// A collection that is changed.
+    struct Collection: Sendable, Hashable {
       var number: Int64
       var path: ResourcePath
     }
@@ -20,6 +20,8 @@
 
     var database: Int64
     var newCollections: [Collection] = []
+    /// The number of documents that each collection grows by.
+    private var growth: [Collection: Int64] = [:]
     var responses: [Response] = []
     var transactions: [EndedTransaction] = []
     /// The changes of documents that are as they were before the group: their former contents are copied by the server.
@@ -28,7 +30,6 @@
     private var laterChanges = Changes()
     private var stored = Documents()
     private var deleted = Names()
-    private var growth: [Int64: Int64] = [:]
     private var removedEntries: [ClusterEntry] = []
     private var addedEntries: [ClusterEntry] = []
     /// About the bytes that the history grows by.
@@ -87,8 +88,8 @@
 
     /// Adds what the whole group makes of a document.
     mutating func store(_ transition: DocumentTransition, in collection: Int64, _ entries: ClusterEntryChanges) {
-      let (before, after) = (transition.before, transition.after)
-      let id = ClusterNames.idBytes(transition.key.id)
+      let (before, after, key) = (transition.before, transition.after, transition.key)
+      let id = ClusterNames.idBytes(key.id)
       if after.isFound {
         stored.names.collections.append(collection)
         stored.names.ids.append(id)
@@ -99,7 +100,9 @@
         deleted.collections.append(collection)
         deleted.ids.append(id)
       }
-      if before.isFound != after.isFound { growth[collection, default: 0] += before.isFound ? -1 : 1 }
+      if before.isFound != after.isFound {
+        growth[Collection(number: collection, path: key.collectionPath), default: 0] += before.isFound ? -1 : 1
+      }
       removedEntries += entries.removed
       addedEntries += entries.added
     }
@@ -113,22 +116,18 @@
     }
 
     private var collectionCalls: [PostgresCall] {
-      let growth = growth.filter { $0.value != 0 }.sorted { $0.key < $1.key }
-      var calls: [PostgresCall] = []
-      if !newCollections.isEmpty {
-        let paths = newCollections.map(\.path)
-        calls.append(
-          Self.insertCollections.call(
-            .int8(database), .int8Array(newCollections.map(\.number)),
-            .byteaArray(paths.map { Array($0.canonicalString.utf8) }), .byteaArray(paths.map(ClusterNames.pathHash)),
-            .byteaArray(paths.map(ClusterNames.pathOrder)), .byteaArray(paths.map { Array(($0.last ?? "").utf8) })))
-      }
-      if !growth.isEmpty {
-        calls.append(
-          Self.growCollections.call(
-            .int8(database), .int8Array(growth.map(\.key)), .int8Array(growth.map(\.value))))
-      }
-      return calls
+      var growth = growth.filter { $0.value != 0 }
+      for collection in newCollections { growth[collection, default: 0] += 0 }
+      guard !growth.isEmpty else { return [] }
+      let sorted = growth.sorted { $0.key.number < $1.key.number }
+      let paths = sorted.map(\.key.path)
+      return [
+        Self.growCollections.call(
+          .int8(database), .int8Array(sorted.map(\.key.number)),
+          .byteaArray(paths.map { Array($0.canonicalString.utf8) }), .byteaArray(paths.map(ClusterNames.pathHash)),
+          .byteaArray(paths.map(ClusterNames.pathOrder)), .byteaArray(paths.map { Array(($0.last ?? "").utf8) }),
+          .int8Array(sorted.map(\.value)))
+      ]
     }
 
     private var changeCalls: [PostgresCall] {

@@ -9,22 +9,20 @@
     private let database: Int64
     private let latest: SnapshotVersion
 
-    /// - Parameter keys: The documents that were looked for.
-    init(_ found: GroupReads.Found, asked keys: Set<DocumentKey>, in database: Int64) {
+    init(_ found: GroupReads.Found, in database: Int64) {
       self.database = database
       latest = found.order.latest
       known = found.documents
-      for key in keys where known[key] == nil { known[key] = .some(.missing(key, version: latest)) }
     }
 
     /// A document, which is read now unless it was before: rules may look up any.
     mutating func document(for key: DocumentKey, on session: PostgresSession) throws -> Document {
       if let document = known[key] ?? nil { return document }
       let rows = try session.run(GroupReads.documents([key], in: database, bytes: .max))
-      let document = try rows.first.map { try GroupReads.document($0, of: [key]).1 } ?? nil
-      let found = document ?? .missing(key, version: latest)
-      known[key] = .some(found)
-      return found
+      let document = try rows.first.flatMap { try GroupReads.document($0, of: [key], missingAt: latest) }
+      guard let document else { throw PostgresError(.badResult, "A document was not read.") }
+      known[key] = document
+      return document
     }
   }
 #endif

@@ -68,8 +68,11 @@
           SELECT version, collection, id, is_delete, old_version, old_create_time, old_fields FROM hearth_changes
           WHERE database = $1 AND \(condition) ORDER BY \(order) LIMIT $2
         ) AS x
-        JOIN hearth_collections c ON c.database = $1 AND c.number = x.collection
-        LEFT JOIN hearth_documents d ON d.database = $1 AND d.collection = x.collection AND d.id = x.id
+        LEFT JOIN LATERAL (
+          SELECT path FROM hearth_collections WHERE database = $1 AND number = x.collection LIMIT 1) c ON true
+        LEFT JOIN LATERAL (
+          SELECT version, create_time, fields FROM hearth_documents
+          WHERE database = $1 AND collection = x.collection AND id = x.id LIMIT 1) d ON true
       ) AS changed ORDER BY version, collection, id
       """
     }

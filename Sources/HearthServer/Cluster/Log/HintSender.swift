@@ -69,7 +69,7 @@
       }
     }
 
-    private static let notify = PostgresStatement("notify", "SELECT pg_notify($1, $2)", [.text, .text])
+    static let notify = PostgresStatement("notify", "SELECT pg_notify($1, $2)", [.text, .text])
   }
 
   /// The contents of a notification: the databases with news, and their versions.

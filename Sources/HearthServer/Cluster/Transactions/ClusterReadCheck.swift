@@ -136,7 +136,7 @@
       guard !paths.isEmpty else { return [] }
       return try session.run(
         Self.collectionNumbers.call(.int8(database), .byteaArray(paths.map(ClusterNames.pathHash)))
-      ).map { try $0.int64(0) }
+      ).compactMap { try $0.optionalInt64(0) }
     }
 
     private func walk(
@@ -177,20 +177,27 @@
     private static let changedKeys = PostgresStatement(
       "changed keys",
       """
-      SELECT k.id FROM unnest($2::bytea[], $3::bytea[]) AS k (hash, id)
-      JOIN hearth_collections c ON c.database = $1 AND c.path_hash = k.hash
-      LEFT JOIN hearth_documents d ON d.database = $1 AND d.collection = c.number AND d.id = k.id
-      WHERE d.version > $4 OR (d.version IS NULL AND EXISTS (
-        SELECT 1 FROM hearth_changes x
-        WHERE x.database = $1 AND x.collection = c.number AND x.id = k.id AND x.is_delete AND x.version > $4))
-      LIMIT 1
+      SELECT 1 FROM (
+        SELECT d.version, (
+          SELECT x.version FROM hearth_changes x
+          WHERE x.database = $1 AND x.collection = c.number AND x.id = k.id AND x.is_delete
+          ORDER BY x.version DESC LIMIT 1) AS deleted
+        FROM unnest($2::bytea[], $3::bytea[]) AS k (hash, id)
+        LEFT JOIN LATERAL (
+          SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
+        LEFT JOIN LATERAL (
+          SELECT version FROM hearth_documents WHERE database = $1 AND collection = c.number AND id = k.id LIMIT 1
+        ) d ON true
+        OFFSET 0
+      ) AS read WHERE version > $4 OR (version IS NULL AND deleted > $4) LIMIT 1
       """, [.int8, .byteaArray, .byteaArray, .int8])
 
     private static let collectionNumbers = PostgresStatement(
       "numbers of collections",
       """
       SELECT c.number FROM unnest($2::bytea[]) AS k (hash)
-      JOIN hearth_collections c ON c.database = $1 AND c.path_hash = k.hash
+      LEFT JOIN LATERAL (
+        SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
       """, [.int8, .byteaArray])
   }
 #endif

@@ -85,7 +85,7 @@
       """
       DELETE FROM hearth_reads WHERE (transaction, hash) IN (
         SELECT r.transaction, r.hash FROM hearth_transactions t JOIN hearth_reads r ON r.transaction = t.id
-        WHERE t.expiry < $1 OR t.state <> 0 LIMIT $2)
+        WHERE t.expiry < $1 LIMIT $2)
       """, [.int8, .int8])
 
     /// Removes ended transactions whose reads are gone.
