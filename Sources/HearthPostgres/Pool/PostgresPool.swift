@@ -64,7 +64,7 @@
     /// Runs `body` with a session of its own, on the thread of the session. A transaction that `body` leaves open is rolled back, for which the
     /// caller does not wait: so a transaction that only reads is one round trip shorter without its end.
     ///
-    /// If the task is cancelled while it waits for a session, it fails at once. If `body` runs, the server is asked to cancel the statement, and
+    /// If the task is cancelled while it waits for a session, or while one is opened for it, it fails at once. If `body` runs, the server is asked to cancel the statement, and
     /// later calls of the session throw `cancelled`.
     ///
     /// - Parameter deadline: The end of the wait for a session, and the one of the session's calls that name no other.
@@ -81,6 +81,7 @@
             cancellation: cancellation,
             run: { [self] lane, laneID in
               let result = Swift.Result { try run(id, on: lane, deadline, body) }
+              guard end(id) else { return release(laneID) }
               var isResumed = false
               lane.leaveTransaction {
                 continuation.resume(with: result)
@@ -168,9 +169,9 @@
 
     private func cancel(_ id: CallerQueue.CallerID) {
       let caller = state.withLock { state -> Caller? in
-        guard state.queue.remove(id) else {
+        if !state.queue.remove(id), let canceller = state.callers[id]?.canceller {
           // In the lock, so that the session has no other user yet.
-          state.callers[id]?.canceller?.cancel()
+          canceller.cancel()
           return nil
         }
         return state.callers.removeValue(forKey: id)
@@ -212,9 +213,7 @@
       _ id: CallerQueue.CallerID, on lane: SessionLane, _ deadline: ContinuousClock.Instant,
       _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
-      // Later cancellations do not reach the session any more.
-      defer { state.withLock { $0.callers[id] = nil } }
-      return try lane.withSession(
+      try lane.withSession(
         deadline: deadline, open: { try openSession(deadline) },
         begin: { canceller in
           state.withLock { state in
@@ -222,6 +221,13 @@
             return state.callers[id]?.cancellation.isSet == false
           }
         }, body)
+    }
+
+    /// Cancellations do not reach the session any more.
+    ///
+    /// - Returns: False if the caller was cancelled before its session was open: then it has its error.
+    private func end(_ id: CallerQueue.CallerID) -> Bool {
+      state.withLock { $0.callers.removeValue(forKey: id) != nil }
     }
 
     private func openSession(_ deadline: ContinuousClock.Instant) throws -> PostgresSession {

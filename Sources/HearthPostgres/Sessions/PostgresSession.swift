@@ -11,7 +11,7 @@
     /// The statements that a session keeps prepared.
     package static let preparedStatementLimit = 500
     /// The time that the server gets to end a statement after it was asked to, and to roll back.
-    package static let cancellationGrace: Duration = .seconds(1)
+    package static let cancellationGrace: Duration = .seconds(2)
 
     /// The deadline of calls that name none.
     package internal(set) var deadline: ContinuousClock.Instant

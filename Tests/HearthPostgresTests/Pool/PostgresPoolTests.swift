@@ -110,6 +110,27 @@
       await pool.close()
     }
 
+    @Test("a task that is cancelled while its session is opened ends at once", .timeLimit(.minutes(1)))
+    func cancelledOpening() async throws {
+      let server = try await PostgresServer.shared()
+      let proxy = try FaultyProxy(to: server.port)
+      defer { proxy.close() }
+      proxy.planForNew(.stall, .toClient, afterBytes: 0)
+      let url = "\(server.url(database: "postgres", port: proxy.port))?connect_timeout=3600"
+      let pool = PostgresPool(try PostgresConfiguration(url: url), label: "stalled", size: 1)
+      let task = Task {
+        try await pool.withSession(deadline: .now + .seconds(3600)) { _ in _ = Issue.record("it runs") }
+      }
+      try await waitUntil { proxy.connectionCounts.forwarded == 1 }
+      task.cancel()
+      let error = await #expect(throws: PostgresError.self) { try await task.value }
+      #expect(error?.kind == .cancelled)
+      #expect(pool.use.busy == 1)
+      proxy.cutAll()
+      try await waitUntil { pool.use.busy == 0 }
+      await pool.close()
+    }
+
     @Test("the errors of a body pass, and what it leaves open is rolled back")
     func openTransactions() async throws {
       struct Trouble: Error {}

@@ -24,6 +24,13 @@
       try await pool.withSession(deadline: soon) { try $0.run(count.call()).only().int64(0) }
     }
 
+    private final class Notices: Sendable {
+      private let notices = Mutex<[PostgresNotice]>([])
+
+      var all: [PostgresNotice] { notices.withLock { $0 } }
+      func add(_ notice: PostgresNotice) { notices.withLock { $0.append(notice) } }
+    }
+
     @Test(
       "a pool survives that its server stops and starts, without an error if nobody calls in between",
       .timeLimit(.minutes(2)))
@@ -118,18 +125,29 @@
       var local = PostgresSessionSettings()
       local.others = ["synchronous_commit": "local"]
       try await withPostgresSession(url, settings: local) { _ = try $0.run(Self.create.call()) }
-      let notices = Mutex<[PostgresNotice]>([])
-      try await withPostgresSession(url, onNotice: { notice in notices.withLock { $0.append(notice) } }) { session in
-        let error = failure {
-          _ = try session.run([.begin, Self.insert.call(.int8(1)), .commit], deadline: .now + .milliseconds(200))
+      let notices = Notices()
+      let commits = Task {
+        try await withPostgresSession(url, onNotice: { notices.add($0) }) { session in
+          let error = failure {
+            _ = try session.run([.begin, Self.insert.call(.int8(1)), .commit], deadline: Self.soon)
+          }
+          #expect(error?.kind == .outcomeUnknown, "\(error?.description ?? "")")
+          // Also without COMMIT: the end of the pipeline commits.
+          let implicit = failure { _ = try session.run(Self.insert.call(.int8(2)), deadline: Self.soon) }
+          #expect(implicit?.kind == .outcomeUnknown, "\(implicit?.description ?? "")")
+          try session.expect(2, from: Self.count.call())
         }
-        #expect(error?.kind == .outcomeUnknown, "\(error?.description ?? "")")
-        // Also without COMMIT: the end of the pipeline commits.
-        let implicit = failure { _ = try session.run(Self.insert.call(.int8(2)), deadline: .now + .milliseconds(200)) }
-        #expect(implicit?.kind == .outcomeUnknown, "\(implicit?.description ?? "")")
-        try session.expect(2, from: Self.count.call())
       }
-      #expect(notices.withLock { $0.map(\.isUnreplicatedCommit) } == [true, true])
+      try await withPostgresSession(url, settings: local) { session in
+        let cancel = PostgresStatement(
+          "cancel", "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+        for number in 1...2 {
+          while try session.run(cancel.call()).only().int64(0) == 0 {}
+          while notices.all.count < number { _ = try session.run(Self.count.call()) }
+        }
+      }
+      try await commits.value
+      #expect(notices.all.map(\.isUnreplicatedCommit) == [true, true])
       try await server.stop(.immediate)
     }
   }
