@@ -34,10 +34,11 @@
       while true {
         let rest = max(deadline - .now, .zero)
         let count = poll(&descriptors, nfds_t(descriptors.count), rest.pollTimeout)
+        let failure = errno
         if count > 0 { return true }
-        // An interrupted wait, or one that is longer than `poll` takes, goes on.
-        if count == 0, ContinuousClock.now >= deadline { return false }
-        if count < 0, errno != EINTR { return true }
+        if ContinuousClock.now >= deadline { return false }
+        // An interrupted wait goes on, and one that is longer than `poll` takes. The use of the descriptor shows other failures.
+        if count < 0, failure != EINTR { return true }
       }
     }
   }
