@@ -33,7 +33,9 @@
         guard state != PGRES_POLLING_FAILED else { throw PostgresError(opening: pointer) }
         // The socket may be another one after each step.
         let interest: DescriptorWait.Interests = state == PGRES_POLLING_READING ? .reading : .writing
-        guard DescriptorWait.wait(for: PQsocket(pointer), interest, until: deadline) else {
+        guard ContinuousClock.now < deadline,
+          DescriptorWait.wait(for: PQsocket(pointer), interest, until: deadline)
+        else {
           throw PostgresError(.deadline, "It does not answer.")
         }
         state = PQconnectPoll(pointer)

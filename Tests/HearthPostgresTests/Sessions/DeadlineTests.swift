@@ -27,6 +27,16 @@
       }
     }
 
+    @Test("a result without an end is cancelled at the deadline", .timeLimit(.minutes(1)))
+    func endlessResult() async throws {
+      let url = try await PostgresServer.shared().createDatabase()
+      try await withPostgresSession(url) { session in
+        let endless = PostgresStatement("endless", "SELECT i FROM generate_series(1::int8, 1000000000000) AS i")
+        let error = failure { _ = try session.run(endless.call(), deadline: .now + .milliseconds(100)) }
+        #expect(error?.kind == .deadline)
+      }
+    }
+
     @Test("nothing is sent after the deadline, and an open transaction is rolled back")
     func passedDeadline() async throws {
       let url = try await PostgresServer.shared().createDatabase()
