@@ -118,13 +118,17 @@
       }
       let queued = queue
       queue = []
-      let results = try session.run(beginning + queued.map(\.call) + calls)
+      let results = try session.run(
+        beginning + queued.map(\.call) + calls, deadline: .now + Self.roundTripTime)
       if known == nil { known = try state(results[beginning.count - 1]) }
       for (index, call) in queued.enumerated() { call.result = results[beginning.count + index] }
       return Array(results.dropFirst(beginning.count + queued.count))
     }
 
     func fetch(_ call: PostgresCall) throws -> PostgresRows { try fetch([call])[0] }
+
+    /// A large read has many round trips, each with its own deadline.
+    private static let roundTripTime = ClusterEngine.callTime
 
     /// The state of the snapshot.
     var state: State {

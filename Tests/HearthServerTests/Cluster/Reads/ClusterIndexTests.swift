@@ -20,7 +20,8 @@
     }
 
     private static func equal(_ path: String, _ value: Value, in collection: String = "c") -> Query {
-      Query(path: ResourcePath(collection.split(separator: "/").map(String.init))).with(filter: .field(field(path), .equal, value))
+      Query(path: ResourcePath(collection.split(separator: "/").map(String.init))).with(
+        filter: .field(field(path), .equal, value))
     }
 
     @Test("a definition is read back from its columns, and other bytes are none")
@@ -55,7 +56,7 @@
       }
       let expected = try await storage.snapshot { snapshot in
         var expected: [ClusterEntry] = []
-        let definitions = try snapshot.definitions
+        let definitions = try snapshot.presentDefinitions
         try ClusterScope(.everything(under: ResourcePath())).forEachDocument(in: snapshot) { row in
           let document = try row.document(key: row.key)
           expected +=
@@ -96,7 +97,8 @@
         try await waitUntil {
           for node in nodes { try await node.fillIndexes() }
           return try await nodes[0].snapshot { snapshot in
-            try snapshot.definitions.dropped.isEmpty && snapshot.definitions.active.allSatisfy { $0.mark == nil }
+            let definitions = try snapshot.presentDefinitions
+            return definitions.dropped.isEmpty && definitions.active.allSatisfy { $0.mark == nil }
           }
         }
         for node in nodes { try await Self.expectRightEntries(of: node, cluster, "HEARTH_TEST_SEED=\(seed)") }
@@ -151,7 +153,7 @@
           }
           try await storage.fillIndexes(.init(documents: 7), steps: 1)
           steps += 1
-          isFilled = try await storage.snapshot { try $0.definitions.active.allSatisfy { $0.mark == nil } }
+          isFilled = try await storage.snapshot { try $0.presentDefinitions.active.allSatisfy { $0.mark == nil } }
         }
         #expect(steps > 5)
       }
@@ -171,7 +173,7 @@
           return answer.execution?.plan == .index && answer.execution?.rowsRead == 1
         }
         let isKept = try await storage.snapshot {
-          try $0.definitions.active.allSatisfy { $0.stored.origin == .automatic }
+          try $0.presentDefinitions.active.allSatisfy { $0.stored.origin == .automatic }
         }
         #expect(isKept)
       }
@@ -219,7 +221,7 @@
         #expect(error?.code == .resourceExhausted)
         #expect(error?.message.contains("20000 bytes for them (--max-sort-bytes)") == true)
         #expect(error?.message.contains(#"{"fieldPath": "n", "order": "ASCENDING"}"#) == true)
-        try await waitUntil { try await storage.snapshot { try !$0.definitions.active.isEmpty } }
+        try await waitUntil { try await storage.snapshot { try !$0.presentDefinitions.active.isEmpty } }
         try await storage.fillIndexes()
         let pieces = try await storage.pieces(of: query)
         #expect(pieces.flatMap(\.documents).count == 600)

@@ -69,4 +69,14 @@
       try await snapshot { try $0.missingIndexes(for: query, forPieces: nil) }
     }
   }
+
+  extension ClusterSnapshot {
+    /// The definitions of the snapshot, whatever the node has known before.
+    var presentDefinitions: ClusterDefinitions {
+      get throws {
+        _ = try state
+        return try definitions
+      }
+    }
+  }
 #endif

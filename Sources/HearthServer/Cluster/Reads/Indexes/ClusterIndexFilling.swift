@@ -117,8 +117,13 @@
       let definitions = try reader.indexes.definitions(
         of: reader.database, on: session, state: order.indexState, generation: order.indexGeneration)
       if let number = definitions.dropped.first {
+        let bound = try session.run(
+          IndexStatements.entryBound.call(database, .int4(number), .int8(Int64(limits.entries)))
+        ).first
+        // No key begins with a byte like that of the end.
+        let (collection, key) = try bound.map { (try $0.int64(0), try $0.bytes(1)) } ?? (.max, [0xFF])
         let removed = try session.run([
-          IndexStatements.removeEntries.call(database, .int4(number), .int8(Int64(limits.entries))),
+          IndexStatements.removeEntries.call(database, .int4(number), .int8(collection), .bytea(key)),
           IndexStatements.remove.call(database, .int4(number)), IndexStatements.nextState.call(database, .int8(0)),
           .commit,
         ])

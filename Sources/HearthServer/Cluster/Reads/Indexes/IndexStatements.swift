@@ -48,14 +48,19 @@
       ON CONFLICT DO NOTHING
       """, [.int8, .int4Array, .int8Array, .byteaArray, .int8Array, .byteaArray])
 
-    /// Removes the first entries of an index. Behind the last one, none is left.
+    /// The last one of the first $3 entries of an index and one more; none if there are not so many.
+    static let entryBound = PostgresStatement(
+      "bound of entries",
+      """
+      SELECT collection, key FROM hearth_entries WHERE database = $1 AND number = $2
+      ORDER BY collection, key LIMIT 1 OFFSET $3
+      """, [.int8, .int4, .int8])
+
+    /// Removes the entries of an index up to one.
     static let removeEntries = PostgresStatement(
       "remove entries",
-      """
-      DELETE FROM hearth_entries WHERE (database, number, collection, key) IN (
-        SELECT e.database, e.number, e.collection, e.key FROM hearth_entries e
-        WHERE e.database = $1 AND e.number = $2 ORDER BY e.collection, e.key LIMIT $3)
-      """, [.int8, .int4, .int8])
+      "DELETE FROM hearth_entries WHERE database = $1 AND number = $2 AND (collection, key) <= ($3, $4)",
+      [.int8, .int4, .int8, .bytea])
 
     static let remove = PostgresStatement(
       "remove index",

@@ -40,8 +40,8 @@
       static let scannedPerDocument: Int64 = 2
       /// The ranges that are read for each piece of a result, of all collections together.
       static let rangesOfPiece = 100
-      /// The places that are kept while a result with bounds is read.
-      static let boundedPlaces: Int64 = 1 << 20
+      /// The places that are kept at the same time, some hundred bytes each. A scan takes its time, but no memory.
+      static let longestPlaces: Int64 = 1 << 17
       /// The documents that one statement reads by their places.
       static let placesAtOnce = 500
     }
@@ -147,9 +147,7 @@
     private var isMixed: Bool { !groupAccesses.isEmpty && !collectionAccesses.isEmpty }
 
     /// The number of places to read before a scan takes less, or less memory.
-    private func placeLimit(_ budget: Int64) -> Int64 {
-      executor.bounds == nil ? budget * 2 : min(budget * 2, Cost.boundedPlaces)
-    }
+    private func placeLimit(_ budget: Int64) -> Int64 { min(budget * 2, Cost.longestPlaces) }
 
     // MARK: - Documents by key
 
@@ -203,6 +201,9 @@
       for access in accesses where !access.range.isEmpty {
         if access.isOrdered, let limit = query.limit {
           guard try stream(access, collections, limit: max(limit, 0), &budget) else { return false }
+        } else if self.accesses.count == 1, access.others.isEmpty {
+          // No document is met twice: an entry of the range stands for each.
+          guard try stream(access, collections, limit: nil, &budget) else { return false }
         } else {
           let isWithin = try gather(&places, within: &budget) { places, limit in
             try places.gather(access, in: collections, atMost: limit)
@@ -254,13 +255,20 @@
 
     private static let queuedPlaces = 20
 
-    // MARK: - Ordered ranges
+    // MARK: - Ranges with their documents
 
-    /// Reads along an index that has the order of the query until there are as many documents of each collection as the limit allows.
+    /// The documents of the first page of a range that is read as a whole.
+    private static let firstDocuments = 200
+
+    /// Reads along an index, and the documents with it.
+    ///
+    /// - Parameter limit: For an access that has the order of the query: the documents that are needed of each collection. Nil to read the
+    ///   ranges as a whole.
+    /// - Returns: false if the budget was used up.
     private mutating func stream(
-      _ access: IndexAccess, _ collections: [ClusterRange], limit: Int, _ budget: inout ReadBudget
+      _ access: IndexAccess, _ collections: [ClusterRange], limit: Int?, _ budget: inout ReadBudget
     ) throws -> Bool {
-      guard limit > 0 else { return true }
+      if let limit, limit <= 0 { return true }
       execution.rangesRead += collections.count
       var found = Array(repeating: 0, count: collections.count)
       var bytes = Array(repeating: 0, count: collections.count)
@@ -268,10 +276,10 @@
       let paging = ClusterPaging(
         content: .entries(index: Int32(truncatingIfNeeded: access.index.number)),
         direction: access.isBackward ? .backward : .forward)
-      let firstCount = access.isExact ? limit : min(limit, ClusterPaging.maximumRows / 2) * 2
+      let wanted = limit.map { access.isExact ? $0 : min($0, ClusterPaging.maximumRows / 2) * 2 }
       var paths: [Int64: ResourcePath] = [:]
       try paging.forEachRow(
-        of: ClusterRange.ranges(access.range, in: collections), in: snapshot, firstCount: firstCount,
+        of: ClusterRange.ranges(access.range, in: collections), in: snapshot, firstCount: wanted ?? Self.firstDocuments,
         prepare: { paths = try self.paths(of: $0) }
       ) { index, row in
         execution.entriesRead += 1
@@ -280,20 +288,22 @@
         isWithinBudget = budget.left >= 0 && seenPlaces.count <= placeLimit(ReadBudget.unlimitedCount)
         guard isWithinBudget else { return .stop }
         let before = result.addedBytes
-        if try addStreamed(row, paths) { found[index] += 1 }
+        if try addStreamed(row, paths, inside: limit == nil ? result.edge : nil) { found[index] += 1 }
         bytes[index] += result.addedBytes - before
         if isPiece, let bounds = executor.bounds, bytes[index] >= bounds.documentBytes, result.isFull() {
           return .nextRange
         }
-        return found[index] < limit ? .proceed : .nextRange
+        return limit.map { found[index] < $0 } ?? true ? .proceed : .nextRange
       }
       return isWithinBudget
     }
 
     /// - Returns: True if the document belongs to the result, the limit aside.
-    private mutating func addStreamed(_ row: PostgresRow, _ paths: [Int64: ResourcePath]) throws -> Bool {
+    private mutating func addStreamed(
+      _ row: PostgresRow, _ paths: [Int64: ResourcePath], inside edge: Document?
+    ) throws -> Bool {
       guard let document = try document(in: row, paths) else { return false }
-      guard accesses.count > 1 else { return try add(document, inside: nil) }
+      guard accesses.count > 1 else { return try add(document, inside: edge) }
       let place = try document.place
       // A document that another access has found is one of the first of this access too.
       if let isFound = seenPlaces[place] { return isFound }
