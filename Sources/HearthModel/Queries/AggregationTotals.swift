@@ -46,7 +46,7 @@ package struct AggregationTotals: Sendable {
     documentCount += 1
   }
 
-  /// Adds documents of which only the number is known. The aggregations must all be counts.
+  /// Adds documents by their number alone. The aggregations must all be counts.
   package mutating func add(documentCount count: Int) {
     assert(aggregations.allSatisfy { $0.path == nil }, "sums of documents that were not read")
     documentCount += count

@@ -23,7 +23,7 @@
     }
   }
 
-  /// What becomes of a walk through ranges after a row.
+  /// The continuation of a walk through ranges after a row.
   enum ClusterStep {
     case proceed
     /// The rest of the row's range is not needed.
@@ -96,7 +96,7 @@
       return true
     }
 
-    /// What was read of some ranges.
+    /// The rows that were read of some ranges.
     private struct Page {
       var counts: [Int]
       var latest: [[UInt8]?]

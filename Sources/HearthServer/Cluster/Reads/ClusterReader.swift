@@ -22,7 +22,7 @@
     /// - Parameters:
     ///   - past: A version that `body` reads at. A server that does not have it yet is no place to read.
     ///   - body: Runs again if the indexes were changed since the node has read their definitions.
-    /// - Throws: What `body` throws. DATA_LOSS for damaged rows, UNAVAILABLE if the version lies in the future of the snapshot.
+    /// - Throws: The errors of `body`. DATA_LOSS for damaged rows, UNAVAILABLE if the version lies in the future of the snapshot.
     func read<Result>(
       on session: PostgresSession, at past: SnapshotVersion? = nil, _ body: (ClusterSnapshot) throws -> Result
     ) throws -> Result {

@@ -42,7 +42,7 @@
       return ClusterExecutor(self, at: past)
     }
 
-    /// The keys of one statement, of which some may be too many for a page.
+    /// The keys of one statement. Their documents may be too many for a page.
     private static let keysAtOnce = 64
 
     func documents(taking keys: inout SortedKeys, at past: SnapshotVersion, _ sizes: PieceSizes) throws -> [Document] {

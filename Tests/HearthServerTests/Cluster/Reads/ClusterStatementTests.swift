@@ -114,7 +114,7 @@
     /// Tables that a node reads as a whole, because they have a row or two.
     private static let small = ["hearth_schema", "hearth_cluster"]
 
-    /// What only PostgreSQL has. Another engine needs another form of these statements: PostgreSQL plans a delete of rows by keys from an array
+    /// Statements that only PostgreSQL understands. Another engine needs another form of these statements: PostgreSQL plans a delete of rows by keys from an array
     /// as a read of the whole table while that is small, and by the places of rows it does not.
     private static let dialect = [
       "DELETE FROM hearth_entries WHERE ctid = ANY", "DELETE FROM hearth_documents WHERE ctid = ANY",

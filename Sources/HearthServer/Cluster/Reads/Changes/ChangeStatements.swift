@@ -110,7 +110,7 @@
     /// The columns of ``past``.
     enum PastColumn {
       static let number = 0
-      /// Of the present document.
+      /// The version of the present document.
       static let version = 1
       static let createTime = 2
       static let fields = 3

@@ -111,7 +111,7 @@
 
     /// Looks at changes until there is no more room.
     ///
-    /// - Returns: How many were looked at.
+    /// - Returns: The number of changes that were looked at.
     private mutating func visit(_ changes: [ClusterChange]) throws -> Int {
       var visited = 0
       var part = Self.firstCount
@@ -124,7 +124,7 @@
 
     /// Looks at changes until there is no more room.
     ///
-    /// - Returns: How many were looked at.
+    /// - Returns: The number of changes that were looked at.
     private mutating func visit(_ changes: ArraySlice<ClusterChange>) throws -> Int {
       let formers = try formers(of: changes)
       let found = formers.compactMap(\.self)

@@ -94,7 +94,7 @@
   /// A row of `hearth_entries`.
   struct ClusterEntry: Sendable, Equatable {
     var number: Int32
-    /// That of the document, or 0 in an index of a collection group.
+    /// The number of the document's collection, or 0 in an index of a collection group.
     var collection: Int64
     var key: [UInt8]
     /// The number of the document's collection.

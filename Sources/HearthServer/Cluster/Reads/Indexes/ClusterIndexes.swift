@@ -30,7 +30,7 @@
     }
 
     private let state = Mutex(State())
-    /// What queries of this node ask for and use.
+    /// The indexes that queries of this node ask for and use.
     let demand = Mutex(IndexDemand())
     /// When the uses of automatic indexes are looked at again, and when that was done first.
     let upkeep = Mutex(Upkeep())

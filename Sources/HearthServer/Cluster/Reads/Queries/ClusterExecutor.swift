@@ -119,7 +119,7 @@
 
     func filter(of query: Query) -> ClusterFilter { ClusterFilter(query, asOf: past) }
 
-    /// Returns whether a present document belongs to the result beside those of ``newResult(of:)``.
+    /// Returns whether a present document belongs to the result, in addition to those of ``newResult(of:)``.
     ///
     /// - Throws: DATA_LOSS for contents that cannot be read.
     func matches(_ query: Query, _ document: Document) throws -> Bool {

@@ -36,7 +36,7 @@
     private enum Cost {
       /// Looking into an index of one collection costs about as much as scanning this many documents.
       static let scannedPerLook = 3
-      /// The documents of a scan are sent to the node, those beside an index are not: the scan has to be much shorter to take less.
+      /// The documents of a scan are sent to the node, those outside the range of an index are not: the scan has to be much shorter to take less.
       static let scannedPerDocument: Int64 = 2
       /// The ranges that are read for each piece of a result, of all collections together.
       static let rangesOfPiece = 100

@@ -108,7 +108,7 @@
       }
     }
 
-    /// The ids of a collection whose documents lie between two keys, of which each may be one of them.
+    /// The ids of a collection whose documents lie between two keys. Both keys belong to the range.
     private func range(
       of path: ResourcePath, number: Int64?, from lower: DocumentKey?, to upper: DocumentKey?
     ) -> ClusterRange {
