@@ -120,12 +120,12 @@
       """,
     ]
 
-    /// The answers to the latest labelled requests, see ``RequestLabel``.
+    /// The answers to the latest labelled requests, see ``RequestLabel``. `of_many`: ``RequestLabel/isOfMany``.
     private static let responses = [
       """
       CREATE TABLE hearth_batch_responses (
-        database bigint, identity bytea, digest bytea, client bigint NOT NULL, version bigint NOT NULL,
-        response bytea NOT NULL, PRIMARY KEY (database, identity, digest))
+        database bigint, identity bytea, digest bytea, client bigint NOT NULL, of_many boolean NOT NULL,
+        version bigint NOT NULL, response bytea NOT NULL, PRIMARY KEY (database, identity, digest))
       """,
       "CREATE INDEX hearth_batch_responses_version ON hearth_batch_responses (database, version)",
       "CREATE INDEX hearth_batch_responses_client ON hearth_batch_responses (database, client, version)",

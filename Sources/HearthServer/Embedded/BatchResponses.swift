@@ -23,7 +23,7 @@ struct BatchResponses {
     var bytes: Int64 = 256 * 1024 * 1024
 
     /// The bounds of a client, or of those many that count as one.
-    fileprivate func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
+    func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
       ofMany ? (count / 2, bytes / 2) : (countPerClient, bytesPerClient)
     }
   }

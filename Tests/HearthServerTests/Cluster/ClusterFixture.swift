@@ -19,6 +19,7 @@
     /// Ends the nodes with the fixture.
     private final class Engines: Sendable {
       let all = Mutex<[ClusterEngine]>([])
+      let followers = Mutex<[ClusterFollower]>([])
     }
 
     /// - Parameters:
@@ -44,18 +45,26 @@
 
     /// A node of the cluster.
     ///
-    /// - Parameter port: That of a proxy, through which it reaches the server.
+    /// - Parameters:
+    ///   - port: That of a proxy, through which it reaches the server.
+    ///   - clock: Its own one; that of the cluster if nil.
     func node(
-      port: Int? = nil, hooks: ClusterEngine.Hooks = .init(), logger: Logger = ServerFixture.quietLogger
+      port: Int? = nil, polling: Duration = .milliseconds(20), clock: ServerClock? = nil,
+      hooks: ClusterEngine.Hooks = .init(), logger: Logger = ServerFixture.quietLogger
     ) async throws -> ClusterNode {
       var location = location
+      location.polling = polling
       if let port { location.url = location.url.replacing(":\(server.port)/", with: ":\(port)/") }
-      let engine = try ClusterEngine(location, clock: clock, hooks: hooks, logger: logger)
+      let engine = try ClusterEngine(location, clock: clock ?? self.clock, hooks: hooks, logger: logger)
       engines.all.withLock { $0.append(engine) }
       return ClusterNode(engine: engine)
     }
 
+    /// Ends a follower with the fixture.
+    func follow(_ follower: ClusterFollower) { engines.followers.withLock { $0.append(follower) } }
+
     func close() async {
+      for follower in engines.followers.withLock({ $0 }) { await follower.close() }
       for engine in engines.all.withLock({ $0 }) { await engine.close() }
     }
 

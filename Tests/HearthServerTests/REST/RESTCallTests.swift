@@ -9,7 +9,7 @@ import Testing
 @testable import HearthRPC
 @testable import HearthServer
 
-@Suite("Calls over REST")
+@Suite("Calls over REST", .everyStorage)
 struct RESTCallTests {
   static func withClient<R: Sendable>(
     limits: ServerLimits = ServerLimits(), _ body: (RawHTTP1Client, ServerFixture) async throws -> R

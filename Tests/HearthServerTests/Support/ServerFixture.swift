@@ -53,6 +53,7 @@ struct ServerFixture: Sendable {
     storage: StorageLocation = .memory, _ configure: (inout EmbeddedServer.Configuration) -> Void,
     _ body: (EmbeddedServer) async throws -> R
   ) async throws -> R {
+    let storage = try await TestedStorage.current.location(inPlaceOf: storage)
     let server = try await EmbeddedServer.start(storage: storage, logger: quietLogger, configure: configure)
     let result: Result<R, any Error>
     do { result = .success(try await body(server)) } catch { result = .failure(error) }

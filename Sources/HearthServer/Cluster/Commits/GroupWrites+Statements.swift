@@ -82,10 +82,10 @@
     static let saveResponses = PostgresStatement(
       "save responses",
       """
-      INSERT INTO hearth_batch_responses (database, identity, digest, client, version, response)
-      SELECT $1, r.identity, r.digest, r.client, r.version, r.response
-      FROM unnest($2::bytea[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[])
-        AS r (identity, digest, client, version, response)
-      """, [.int8, .byteaArray, .byteaArray, .int8Array, .int8Array, .byteaArray])
+      INSERT INTO hearth_batch_responses (database, identity, digest, client, of_many, version, response)
+      SELECT $1, r.identity, r.digest, r.client, r.of_many, r.version, r.response
+      FROM unnest($2::bytea[], $3::bytea[], $4::bigint[], $5::boolean[], $6::bigint[], $7::bytea[])
+        AS r (identity, digest, client, of_many, version, response)
+      """, [.int8, .byteaArray, .byteaArray, .int8Array, .boolArray, .int8Array, .byteaArray])
   }
 #endif

@@ -188,7 +188,7 @@
         Self.saveResponses.call(
           .int8(database), .byteaArray(responses.map { $0.label.label.identity.bytes }),
           .byteaArray(responses.map(\.label.digest)),
-          .int8Array(responses.map { Int64(bitPattern: $0.label.client) }),
+          .int8Array(responses.map { Int64(bitPattern: $0.label.client) }), .boolArray(responses.map(\.label.isOfMany)),
           .int8Array(responses.map(\.version.microseconds)), .byteaArray(responses.map(\.bytes)))
       ]
     }

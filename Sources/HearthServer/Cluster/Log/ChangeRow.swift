@@ -24,7 +24,7 @@
 
       /// Behind all changes of a version and of those before it.
       static func end(of version: SnapshotVersion) -> Position {
-        Position(version: version, collection: .max, id: [])
+        Position(version: version, collection: .max, id: ClusterNames.endOfIDs)
       }
     }
 

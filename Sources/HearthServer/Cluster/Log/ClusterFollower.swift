@@ -16,7 +16,7 @@
       var isHinted = false
       var isWarned = false
       /// The time of the latest look at the server, in microseconds that have elapsed.
-      var latestLook = Int64.min
+      var latestLook: Int64?
     }
 
     private let engine: ClusterEngine
@@ -96,7 +96,7 @@
       let listened = storages().filter { $0.feed.hasListeners }
       let now = engine.clock.node.elapsedMicroseconds
       let isDue = state.withLock { state in
-        guard !listened.isEmpty || now - state.latestLook >= Self.lookInterval else { return false }
+        guard !listened.isEmpty || state.latestLook.map({ now - $0 >= Self.lookInterval }) ?? true else { return false }
         state.latestLook = now
         return true
       }

@@ -46,9 +46,7 @@
           let start = through
           let task = Task { await self.read(storage) }
           reading = task
-          let result = await task.value
-          reading = nil
-          try result.get()
+          try await task.value.get()
           if through == start {
             throw StatusError(code: .unavailable, message: "The history of the database has changed; try again.")
           }
@@ -59,6 +57,8 @@
     }
 
     private func read(_ storage: ClusterStorage) async -> Result<Void, StatusError> {
+      // Before its task ends: whoever has waited for it looks again at once.
+      defer { reading = nil }
       let start = through
       do throws(StatusError) {
         let (latest, commits) = try await storage.reading { session, number in

@@ -62,23 +62,31 @@
       ) AS sums WHERE later > $3 ORDER BY version DESC LIMIT 1
       """, [.int8, .int8, .int8])
 
-    /// Removes the oldest answers of clients that have too many.
+    /// Removes the oldest answers of clients that have too many, or too large ones.
     static let trimClients = PostgresStatement(
       "trim responses of clients",
       """
-      DELETE FROM hearth_batch_responses r USING (
-        SELECT client, identity, digest FROM (
-          SELECT client, identity, digest, row_number() OVER (PARTITION BY client ORDER BY version DESC) AS position
+      DELETE FROM hearth_batch_responses WHERE (database, identity, digest) IN (
+        SELECT database, identity, digest FROM (
+          SELECT database, identity, digest, of_many,
+            row_number() OVER (PARTITION BY client ORDER BY version DESC) AS position,
+            sum(octet_length(response) + \(BatchResponses.bytesPerAnswer))
+              OVER (PARTITION BY client ORDER BY version DESC) AS bytes
           FROM hearth_batch_responses WHERE database = $1
-        ) AS numbered WHERE position > $2
-      ) AS old
-      WHERE r.database = $1 AND r.identity = old.identity AND r.digest = old.digest
-      """, [.int8, .int8])
+        ) AS numbered
+        WHERE position > CASE WHEN of_many THEN $4 ELSE $2 END OR bytes > CASE WHEN of_many THEN $5 ELSE $3 END)
+      """, [.int8, .int8, .int8, .int8, .int8])
 
+    /// Finds the newest answer that is too many, or too large, with all later ones.
     static let responsesBeyond = PostgresStatement(
-      "responses beyond a count",
-      "SELECT version FROM hearth_batch_responses WHERE database = $1 ORDER BY version DESC LIMIT 1 OFFSET $2",
-      [.int8, .int8])
+      "responses beyond the limits",
+      """
+      SELECT version FROM (
+        SELECT version, row_number() OVER (ORDER BY version DESC) AS position,
+          sum(octet_length(response)) OVER (ORDER BY version DESC) AS bytes
+        FROM hearth_batch_responses WHERE database = $1
+      ) AS numbered WHERE position > $2 OR bytes > $3 ORDER BY version DESC LIMIT 1
+      """, [.int8, .int8, .int8])
 
     static let removeReads = PostgresStatement(
       "remove reads",

@@ -82,8 +82,13 @@
 
     private func removeResponses(now: Int64, on session: PostgresSession) throws {
       try remove(Self.responses, through: now - responses.microseconds, on: session)
-      _ = try session.run(Self.trimClients.call(.int8(database), .int8(responses.countPerClient)))
-      let excess = try session.run(Self.responsesBeyond.call(.int8(database), .int8(responses.count))).first
+      let (own, ofMany) = (responses.share(ofMany: false), responses.share(ofMany: true))
+      _ = try session.run(
+        Self.trimClients.call(
+          .int8(database), .int8(own.count), .int8(own.bytes), .int8(ofMany.count), .int8(ofMany.bytes)))
+      let excess = try session.run(
+        Self.responsesBeyond.call(.int8(database), .int8(responses.count), .int8(responses.bytes))
+      ).first
       if let version = try excess?.int64(0) { try remove(Self.responses, through: version, on: session) }
     }
 
