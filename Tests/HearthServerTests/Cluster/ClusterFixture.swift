@@ -24,9 +24,9 @@
 
     /// - Parameters:
     ///   - server: The shared one if nil.
-    ///   - clock: Nil for the clock of this machine.
+    ///   - clock: That of this machine by default.
     static func make(
-      on server: PostgresServer? = nil, clock: ManualClock? = nil
+      on server: PostgresServer? = nil, clock: ServerClock = .system
     ) async throws -> ClusterFixture {
       let server = if let server { server } else { try await PostgresServer.shared() }
       var location = ClusterLocation(url: try await server.createDatabase())
@@ -34,7 +34,6 @@
       location.allowsUnsafeDurability = true
       location.commitSessions = 2
       location.readSessions = 3
-      let clock = clock?.clock ?? .system
       try await ClusterSetup(location, clock: ClusterClock(clock)).create()
       return ClusterFixture(server: server, location: location, clock: clock)
     }
@@ -73,7 +72,7 @@
       on server: PostgresServer? = nil, clock: ManualClock? = nil,
       _ body: (ClusterFixture) async throws -> Result
     ) async throws -> Result {
-      let fixture = try await make(on: server, clock: clock)
+      let fixture = try await make(on: server, clock: clock?.clock ?? .system)
       let result: Swift.Result<Result, any Error>
       do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
       await fixture.close()

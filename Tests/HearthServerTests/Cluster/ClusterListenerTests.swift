@@ -69,6 +69,7 @@
       try await ClusterFixture.withCluster { cluster in
         let nodes = [try await cluster.served(), try await cluster.served()]
         try await nodes[0].storage.set("c/0")
+        for node in nodes { try await node.storage.catchUpFeed(seen: nil) }
         let seen = try nodes.map { try SeenCommits($0.feed) }
         try await withThrowingTaskGroup(of: Void.self) { group in
           for writer in 0..<4 {

@@ -20,9 +20,9 @@ enum TestedStorage: Sendable {
   /// Where a server of the running test has its databases.
   ///
   /// - Parameter location: Where it has them if they are embedded. One that is not in memory stays.
-  func location(inPlaceOf location: StorageLocation) async throws -> StorageLocation {
+  func location(inPlaceOf location: StorageLocation, clock: ServerClock) async throws -> StorageLocation {
     #if PostgreSQL
-      if self == .cluster, location == .memory { return .cluster(try await ClusterFixture.make().location) }
+      if self == .cluster, location == .memory { return .cluster(try await ClusterFixture.make(clock: clock).location) }
     #endif
     return location
   }
@@ -37,10 +37,18 @@ struct EveryStorage: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     try await function()
     #if PostgreSQL
-      guard PostgresServer.isAvailable else { return }
+      guard PostgresServer.isAvailable, !test.traits.contains(where: { $0 is EmbeddedOnly }) else { return }
       try await TestedStorage.$current.withValue(.cluster) { try await function() }
     #endif
   }
+}
+
+/// Marks a test of a suite that runs over every storage, and needs what only the embedded one does: that it waits for pessimistic
+/// transactions, for instance.
+struct EmbeddedOnly: TestTrait {}
+
+extension Trait where Self == EmbeddedOnly {
+  static var embeddedOnly: EmbeddedOnly { EmbeddedOnly() }
 }
 
 extension Trait where Self == EveryStorage {
@@ -87,7 +95,7 @@ final class TestedDatabase: ListenedFixture {
     self.clock = clock
     #if PostgreSQL
       if TestedStorage.current == .cluster {
-        let cluster = try await ClusterFixture.make(clock: clock)
+        let cluster = try await ClusterFixture.make(clock: clock.clock)
         let engine = try await cluster.node().engine
         let storage = try await ClusterStorage.open(
           ServerFixture.database, in: engine, limits: limits,

@@ -115,10 +115,13 @@
       let (request, time) = (attempt.request, storage.engine.clock.time(server: found.order.time).microseconds)
       var result: Result<CommitOutcome, StatusError>
       do {
-        if let label = request.label, let response = found.responses[label] {
-          return .ended(.success(try storage.outcome(stored: response, for: label)))
+        if let label = request.label, let known = writes.response(to: label) ?? found.responses[label] {
+          return .ended(.success(try storage.outcome(stored: known, for: label)))
         }
         if let end = attempt.ending {
+          if let ended = writes.transactions.first(where: { $0.id == end.id }) {
+            return .ended(ended.result(of: end.digest))
+          }
           let verdict = try found.transactions.verdict(
             on: end, beside: evaluation, at: time, translator: storage.translator)
           switch verdict {

@@ -65,6 +65,9 @@
 
     // MARK: - Contents
 
+    /// The answer to a request of the group with a label.
+    func response(to label: RequestLabel) -> [UInt8]? { responses.first { $0.label == label }?.bytes }
+
     /// Adds one change of a document.
     ///
     /// - Parameter isFirst: True if no earlier commit of the group has changed it.

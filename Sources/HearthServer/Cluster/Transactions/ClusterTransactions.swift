@@ -148,9 +148,7 @@
         let verdict = try check.advance(on: session, in: number)
         return (row, now, check, verdict)
       }
-      if let row, row.state == .ended, row.digest == end.digest, let outcome = row.outcome {
-        return try stored(outcome)
-      }
+      if let outcome = row?.outcome(of: end.digest, at: now) { return try stored(outcome) }
       _ = try requireOpen(row, at: now)
       end.check = check
       guard verdict == .conflict else { return nil }
@@ -181,9 +179,7 @@
         }
         return (row, now)
       }
-      if let row, row.state == .ended, row.digest == digest, let outcome = row.outcome {
-        return try stored(outcome).get()
-      }
+      if let outcome = row?.outcome(of: digest, at: now) { return try stored(outcome).get() }
       _ = try requireOpen(row, at: now)
       used.withLock { $0.forget(transaction) }
       return CommitOutcome(version: version, results: [])

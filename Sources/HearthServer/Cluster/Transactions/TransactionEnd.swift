@@ -58,7 +58,7 @@
       case .open: break
       case .aborted: return .ended(.failure(.transactionAborted))
       case .ended:
-        guard row.digest == end.digest, let outcome = row.outcome else { return .ended(.failure(.transactionClosed)) }
+        guard let outcome = row.outcome(of: end.digest, at: time) else { return .ended(.failure(.transactionClosed)) }
         return .ended(try EndedTransaction.result(of: outcome, by: translator))
       }
       guard let check = end.check else { return .open }

@@ -38,6 +38,11 @@
       time = try row.microseconds(6)
     }
 
+    /// The outcome of the commit that has ended it, for one with the same digest; nil if there is none, or it is forgotten.
+    func outcome(of digest: [UInt8], at time: Int64) -> [UInt8]? {
+      state == .ended && expiry > time && self.digest == digest ? outcome : nil
+    }
+
     private static let columns = "state, read_version, read_count, expiry, digest, outcome, clock_timestamp()"
 
     static let read = PostgresStatement(
@@ -49,7 +54,7 @@
 
   /// A transaction that ends with its commit, or because that was refused.
   struct EndedTransaction {
-    private let id: [UInt8]
+    let id: [UInt8]
     private let digest: [UInt8]
     private let expiry: Int64
     private let result: Result<CommitOutcome, StatusError>
@@ -66,6 +71,11 @@
 
     /// Trouble of the server for a while. The commit has changed nothing, and may be tried again.
     private static let leavesOpen: Set<StatusCode> = [.unavailable, .resourceExhausted, .internal, .cancelled]
+
+    /// The result for a further commit of the transaction.
+    func result(of digest: [UInt8]) -> Result<CommitOutcome, StatusError> {
+      digest == self.digest ? result : .failure(.transactionClosed)
+    }
 
     func call(by translator: WireTranslator) throws -> PostgresCall {
       Self.end.call(
