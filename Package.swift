@@ -71,6 +71,8 @@ let fuzzTargets: [Target] =
 
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
+/// Present with the trait PostgreSQL only: users without libpq build everything else.
+let postgres = Target.Dependency.target(name: "HearthPostgres", condition: .when(traits: ["PostgreSQL"]))
 /// HEARTH_BENCHMARKS adds the programs of scripts/bench. Other builds do not include them.
 let benchmarkTargets: [Target] =
   Context.environment["HEARTH_BENCHMARKS"] == nil
@@ -129,6 +131,9 @@ let package = Package(
     .trait(
       name: "ServiceAccounts",
       description: "Sign in with the key file of a Google service account (ServiceAccountCredentials)"),
+    .trait(
+      name: "PostgreSQL",
+      description: "Several hearth serve over one PostgreSQL database; needs libpq (apt install libpq-dev)"),
     .default(enabledTraits: ["ServiceAccounts"]),
   ],
   dependencies: [
@@ -155,6 +160,9 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
+    .systemLibrary(
+      name: "CPostgres", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .yum(["libpq-devel"]), .brew(["libpq"])]),
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
     .target(name: "HearthRE2", swiftSettings: coreSettings),
@@ -187,10 +195,13 @@ let package = Package(
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
     .target(
+      name: "HearthPostgres",
+      dependencies: [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))], swiftSettings: settings),
+    .target(
       name: "HearthServer",
       dependencies: [
-        "HearthRPC", "HearthRules", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", crypto, protobuf, nioCore,
-        logging, metrics,
+        "HearthRPC", "HearthRules", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", postgres, crypto,
+        protobuf, nioCore, logging, metrics,
       ],
       swiftSettings: settings),
     .target(
@@ -234,6 +245,9 @@ let package = Package(
         "Hearth", "HearthTransport", "HearthWire", "HearthModel", "TestSupport", grpcCore, grpcProtobuf, grpcTransport,
       ],
       path: "Tests/Support/InteropSupport", swiftSettings: settings),
+    .target(
+      name: "PostgresSupport", dependencies: [postgres, "TestSupport"], path: "Tests/Support/PostgresSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
@@ -285,10 +299,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "HearthPostgresTests", dependencies: [postgres, "PostgresSupport", "TestSupport"], swiftSettings: settings),
+    .testTarget(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
-        "HearthModel", "TestSupport", "RawHTTP2",
+        "HearthModel", "TestSupport", "RawHTTP2", postgres, "PostgresSupport",
         protobuf,
         grpcCore,
         grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
@@ -356,7 +372,7 @@ let package = Package(
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
         "HearthCache", "HearthStore", "HearthWire", "HearthModel", "HearthRules", "EngineHarness", "InteropSupport",
         "RulesSupport", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample",
-        grpcCore,
+        "PostgresSupport", postgres, grpcCore,
         grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [

@@ -10,7 +10,16 @@ internal import ArgumentParser
       ServeCommand.self, DataCommand.self, CacheCommand.self, RulesCommand.self, DemoCommand.self,
       DemoDeviceCommand.self,
       DemoWorkerCommand.self,
-    ])
+    ] + storageCommands)
+
+  /// The commands of servers that share a PostgreSQL database.
+  private static var storageCommands: [any ParsableCommand.Type] {
+    #if PostgreSQL
+      [StorageCommand.self]
+    #else
+      []
+    #endif
+  }
 
   static func main() async {
     let words = Array(CommandLine.arguments.dropFirst())

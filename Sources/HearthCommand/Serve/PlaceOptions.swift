@@ -13,6 +13,10 @@ struct PlaceOptions: ParsableArguments {
   @Flag(help: "Keep the databases in memory: they are gone when the server stops.")
   var inMemory = false
 
+  #if PostgreSQL
+    @OptionGroup var cluster: ClusterOptions
+  #endif
+
   @Option(
     help: "The IP address to listen on, or localhost; one that other machines can reach needs --open-to-everyone.")
   var host = "127.0.0.1"
@@ -30,15 +34,48 @@ struct PlaceOptions: ParsableArguments {
       throw ValidationError(
         "--data \(data) and --in-memory were both given: keep the databases in the folder or in memory.")
     }
-    guard data != nil || inMemory else {
-      throw ValidationError("Say where the databases are to be kept: either --data FOLDER or --in-memory.")
-    }
+    try validateStorage()
     guard data?.isEmpty != true else { throw ValidationError("--data is empty: give the path of a folder.") }
     guard Logger.Level(rawValue: logLevel) != nil else {
       throw ValidationError("Log level \"\(logLevel)\" does not exist: choose one of \(Self.levelNames).")
     }
   }
 
+  #if PostgreSQL
+    private func validateStorage() throws {
+      let isElsewhere = data != nil || inMemory
+      guard cluster.location(isElsewhere: isElsewhere) != nil else {
+        guard !isElsewhere else { return }
+        throw ValidationError(
+          "Say where the databases are to be kept: --data FOLDER, --in-memory or --storage URL (\(ClusterOptions.variable)).")
+      }
+      guard !isElsewhere else {
+        throw ValidationError(
+          "--storage was given with \(inMemory ? "--in-memory" : "--data"): keep the databases in one place.")
+      }
+    }
+
+    /// The PostgreSQL database of the databases; nil for another place.
+    var clusterLocation: ClusterLocation? { cluster.location(isElsewhere: data != nil || inMemory) }
+
+    var storage: StorageLocation {
+      clusterLocation.map { .cluster($0) } ?? data.map { .folder($0) } ?? .memory
+    }
+
+    /// The place of the databases in words, where it is not a folder.
+    var storageText: String? { clusterLocation?.description }
+  #else
+    private func validateStorage() throws {
+      guard data != nil || inMemory else {
+        throw ValidationError("Say where the databases are to be kept: either --data FOLDER or --in-memory.")
+      }
+    }
+
+    var storage: StorageLocation { data.map { .folder($0) } ?? .memory }
+
+    /// The place of the databases in words, where it is not a folder.
+    var storageText: String? { nil }
+  #endif
+
   var level: Logger.Level { Logger.Level(rawValue: logLevel) ?? .info }
-  var storage: StorageLocation { data.map { .folder($0) } ?? .memory }
 }

@@ -129,6 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func report(_ server: EmbeddedServer, _ endpoint: MetricsEndpoint?, _ logger: Logger) async -> String {
     var report = StartReport(host: server.host, port: server.port, folder: place.data)
+    report.storage = place.storageText
     report.usesTLS = certificate.files != nil
     report.tellsCallersApart = callers.tellsCallersApart
     report.rules = callers.rules

@@ -8,6 +8,8 @@ struct StartReport {
   var port: Int
   /// Nil for memory.
   var folder: String?
+  /// The place of the data in words; nil for a folder or memory.
+  var storage: String?
   /// The databases that are there; nil if they cannot be listed.
   var databases: [DatabaseID]?
   var usesTLS = false
@@ -50,7 +52,7 @@ struct StartReport {
     var lines = ["Hearth is serving on \(host):\(port)"]
     if let metrics { lines.append("Metrics are at \(metrics)") }
     let data =
-      folder.map { "in the folder \(URL(fileURLWithPath: $0).standardizedFileURL.path)" }
+      storage ?? folder.map { "in the folder \(URL(fileURLWithPath: $0).standardizedFileURL.path)" }
       ?? "in memory: gone when the server stops"
     lines += [
       "  version   \(HearthVersion.text)",

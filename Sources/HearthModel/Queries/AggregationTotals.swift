@@ -46,6 +46,12 @@ package struct AggregationTotals: Sendable {
     documentCount += 1
   }
 
+  /// Adds documents by their number alone. The aggregations must all be counts.
+  package mutating func add(documentCount count: Int) {
+    assert(aggregations.allSatisfy { $0.path == nil }, "sums of documents that were not read")
+    documentCount += count
+  }
+
   /// Adds the totals of another part of the documents.
   package mutating func add(_ other: AggregationTotals) {
     documentCount += other.documentCount

@@ -3,7 +3,8 @@ internal import NIOCore
 
 /// `grpc.health.v1.Health` (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
 ///
-/// The server as a whole (the empty name) and its services are SERVING until the server begins to shut down, and NOT_SERVING from then on.
+/// The server as a whole (the empty name) and its services are SERVING while it is available, and NOT_SERVING while it is not and from the
+/// moment on at which it begins to shut down.
 package struct HealthService: Sendable {
   package static let name = "grpc.health.v1.Health"
 
@@ -16,17 +17,19 @@ package struct HealthService: Sendable {
 
   private let services: [String]
   private let stopping: ShutdownSignal
+  private let availability: Availability
 
-  package init(services: [String], stopping: ShutdownSignal) {
+  package init(services: [String], stopping: ShutdownSignal, availability: Availability = Availability()) {
     self.services = ["", Self.name] + services
     self.stopping = stopping
+    self.availability = availability
   }
 
   package var methods: [CallMethod] {
     [.encoded("Check", .oneRequest, check), .encoded("List", .oneRequest, list), .encoded("Watch", .oneRequest, watch)]
   }
 
-  private var present: Status { stopping.isTriggered ? .notServing : .serving }
+  private var present: Status { !stopping.isTriggered && availability.isAvailable ? .serving : .notServing }
 
   private func check(_ call: ServerCall, _ message: ByteBuffer) async throws {
     let service = try Self.service(message)
@@ -50,10 +53,30 @@ package struct HealthService: Sendable {
   /// Sends the status now and when it changes.
   private func watch(_ call: ServerCall, _ message: ByteBuffer) async throws {
     let isKnown = services.contains(try Self.service(message))
-    try await call.send(Self.response(isKnown ? present : .serviceUnknown), isHeldBack: false)
-    await stopping.wait()
-    if isKnown { try await call.send(Self.response(.notServing), isHeldBack: false) }
+    if isKnown {
+      try await sendChanges(call)
+    } else {
+      try await call.send(Self.response(.serviceUnknown), isHeldBack: false)
+      await stopping.wait()
+    }
     throw StatusError(code: .unavailable, message: "the server is shutting down")
+  }
+
+  /// Sends the status now and whenever it has changed, until the server begins to shut down.
+  private func sendChanges(_ call: ServerCall) async throws {
+    var isAvailable = availability.isAvailable
+    try await call.send(Self.response(present), isHeldBack: false)
+    while !stopping.isTriggered {
+      await withTaskGroup(of: Void.self) { [stopping, availability, isAvailable] group in
+        group.addTask { await stopping.wait() }
+        group.addTask { await availability.change(from: isAvailable) }
+        await group.next()
+        group.cancelAll()
+      }
+      try Task.checkCancellation()
+      isAvailable = availability.isAvailable
+      try await call.send(Self.response(present), isHeldBack: false)
+    }
   }
 
   /// `HealthCheckRequest.service`.

@@ -7,6 +7,8 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
     case address
     /// The data folder cannot be created, written or locked.
     case dataFolder
+    /// The PostgreSQL server of a cluster cannot be used.
+    case storage
     /// The file of declared indexes cannot be read.
     case indexes
     /// The file of security rules cannot be read, or has errors.

@@ -55,6 +55,9 @@ final class ChangeFeed: Sendable {
   /// The newest commit that is durable.
   var latestVersion: SnapshotVersion { inbox.withLock { $0.latest } }
 
+  /// True while a stream follows a target. Whoever finds it false may publish a commit as one that is not complete.
+  var hasListeners: Bool { inbox.withLock { $0.hasListeners } }
+
   /// Adds a commit. Called in the order of versions, after the commit is durable.
   func publish(_ change: CommittedChange) {
     let (isToSchedule, isTooMuch) = inbox.withLock { inbox in

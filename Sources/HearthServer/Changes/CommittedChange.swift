@@ -29,6 +29,12 @@ struct CommittedChange: Sendable {
     documentCount = transitions.count
   }
 
+  /// Commits up to a version of which nothing else is known. Listeners take them from the change log.
+  init(unknownThrough version: SnapshotVersion) {
+    self.init(version: version)
+    documentCount = 1
+  }
+
   /// False for a commit with too many changes to hold. Listeners take it from the change log.
   var isComplete: Bool { transitions.count == documentCount }
 

@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// The databases of a server, wherever they are stored: the interface for calls, for the upkeep of the server and for its metrics.
 ///
@@ -6,6 +7,13 @@ internal import HearthModel
 protocol Databases: AnyObject, Sendable {
   /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }
+
+  /// Whether the databases can be reached; nil for those that always can.
+  var availability: Availability? { get }
+
+  /// A secret that all servers of these databases know, so that each of them accepts what another one has given to clients; nil if this is the
+  /// only server.
+  var secret: [UInt8]? { get }
 
   /// The database of this name. Any project and database id names one, and reading from it leaves nothing behind: a database exists from its
   /// first commit on.
@@ -38,6 +46,11 @@ protocol Databases: AnyObject, Sendable {
   /// Finishes the commits in progress and closes all databases, also those that are still being opened. Calls that wait for a database and all
   /// later ones get UNAVAILABLE. It returns when everything is released, even if its task is cancelled.
   func close() async
+}
+
+extension Databases {
+  var availability: Availability? { nil }
+  var secret: [UInt8]? { nil }
 }
 
 /// The use of a server's databases at a moment.

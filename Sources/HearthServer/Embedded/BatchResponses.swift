@@ -1,8 +1,6 @@
-internal import Foundation
 internal import HearthModel
 internal import HearthStore
 internal import HearthWire
-internal import SwiftProtobuf
 
 /// The answers to the latest labelled requests.
 ///
@@ -25,7 +23,7 @@ struct BatchResponses {
     var bytes: Int64 = 256 * 1024 * 1024
 
     /// The bounds of a client, or of those many that count as one.
-    fileprivate func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
+    func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
       ofMany ? (count / 2, bytes / 2) : (countPerClient, bytesPerClient)
     }
   }
@@ -58,31 +56,15 @@ struct BatchResponses {
     guard try select.step() else { return nil }
     let stored = try select.bytes(at: 0)
     do {
-      return try outcome(stored)
+      return try CommitOutcome(encoded: stored, by: translator)
     } catch {
       throw StoreError(
         kind: .corrupt, message: "The answer to batch \(request.label.identity) in server_batch_responses: \(error)")
     }
   }
 
-  private func outcome(_ stored: [UInt8]) throws -> CommitOutcome {
-    let message = try Google_Firestore_V1_CommitResponse(serializedBytes: stored)
-    let version = SnapshotVersion(try translator.decode(message.commitTime, at: "commit_time"))
-    let results = try message.writeResults.map { result in
-      // A stored result without an update time is that of a delete.
-      var decoded = try translator.decode(result, commitVersion: version, at: "write_results")
-      if !result.hasUpdateTime { decoded.version = .none }
-      return decoded
-    }
-    return CommitOutcome(version: version, results: results)
-  }
-
   func save(_ outcome: CommitOutcome, for request: RequestLabel) throws {
-    var message = Google_Firestore_V1_CommitResponse()
-    message.commitTime = translator.encode(outcome.version)
-    message.writeResults = outcome.results.map { translator.encode($0) }
-    let response = [UInt8](try message.serializedData())
-
+    let response = try outcome.encoded(by: translator)
     let client = Int64(bitPattern: request.client)
     let number = try highestNumber(of: client) + 1
     let insert = try database.prepare(

@@ -82,10 +82,7 @@ final class EmbeddedBackend: Databases {
     self.logger = logger
     self.opening = opening
     state = Mutex(State(table: Table(limit: limits.databases)))
-    switch location {
-    case .memory: folder = nil
-    case .folder(let path): folder = try DataFolder(path: path)
-    }
+    if case .folder(let path) = location { folder = try DataFolder(path: path) } else { folder = nil }
   }
 
   /// The database of this name: open, opened, or blank.

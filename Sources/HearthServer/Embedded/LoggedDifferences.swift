@@ -42,7 +42,14 @@ extension StorageReader.Snapshot {
     edges: WindowEdges?, size: DifferencePiece.Size
   ) throws -> DifferencePiece? {
     guard start >= logStart else { return nil }
-    var reading = DifferenceReading(snapshot: self, source: source, start: start, end: end, edges: edges, size: size)
+    var reading = DifferenceReading(of: source, through: end, edges: edges, size: size)
+    func visit(_ former: Document?) throws {
+      guard let former else { return reading.visitNothing() }
+      let document = try document(former.key, at: end)
+      try reading.visit(DocumentTransition(before: former, after: document)) { transition in
+        try reader.changes.hasState(between: transition, after: start, through: end, where: source.matches)
+      }
+    }
     let changes = reader.changes
     let place = try cursor.map(DifferencePosition.init)
     switch source.scope {
@@ -51,7 +58,7 @@ extension StorageReader.Snapshot {
       if case .documents(let known) = place { count = known }
       let keys = source.keys
       while count < keys.count, reading.hasRoom {
-        try reading.visit(changes.formerDocument(keys[count], at: start, through: end))
+        try visit(changes.formerDocument(keys[count], at: start, through: end))
         count += 1
       }
       if count < keys.count { reading.piece.next = DifferencePosition.documents(count).cursor }
@@ -59,13 +66,12 @@ extension StorageReader.Snapshot {
       var position: ChangeCursor?
       if case .change(let known) = place { position = known }
       let left = try changes.walk(scope, asOf: start, after: start, through: end, from: position) { row in
-        try reading.visit(row.isInScope ? changes.formerDocument(row, at: start) : nil)
+        try visit(row.isInScope ? changes.formerDocument(row, at: start) : nil)
         return reading.hasRoom
       }
       reading.piece.next = left.map { DifferencePosition.change($0).cursor }
     }
-    reading.piece.changes.sort { $0.document.key < $1.document.key }
-    return reading.piece
+    return reading.finish()
   }
 
   /// The number of changes that ``difference(of:after:through:from:edges:size:)`` has to look at, as far as it is not above a limit; nil if the
@@ -79,53 +85,56 @@ extension StorageReader.Snapshot {
 }
 
 /// Makes a piece of a difference from the documents that have changed.
-private struct DifferenceReading {
-  let snapshot: StorageReader.Snapshot
-  let source: WatchSource
-  let start: SnapshotVersion
-  let end: SnapshotVersion
-  let edges: WindowEdges?
-  let size: DifferencePiece.Size
+struct DifferenceReading {
+  private let source: WatchSource
+  private let end: SnapshotVersion
+  private let edges: WindowEdges?
+  private let size: DifferencePiece.Size
   var piece = DifferencePiece()
   private var visits = 0
   private var bytes = 0
   private var readBytes = 0
 
-  init(
-    snapshot: StorageReader.Snapshot, source: WatchSource, start: SnapshotVersion, end: SnapshotVersion,
-    edges: WindowEdges?, size: DifferencePiece.Size
-  ) {
-    (self.snapshot, self.source, self.start, self.end) = (snapshot, source, start, end)
-    (self.edges, self.size) = (edges, size)
+  init(of source: WatchSource, through end: SnapshotVersion, edges: WindowEdges?, size: DifferencePiece.Size) {
+    (self.source, self.end, self.edges, self.size) = (source, end, edges, size)
   }
 
   var hasRoom: Bool { visits < size.visits && bytes < size.bytes && readBytes < size.readBytes }
 
-  /// - Parameter former: A document that has changed, as it was at the start; nil if there is nothing new to look at.
-  mutating func visit(_ former: Document?) throws {
+  /// A change was looked at that says nothing new.
+  mutating func visitNothing() {
     visits += 1
-    guard let former else { return }
-    let document = try snapshot.document(former.key, at: end)
+  }
+
+  /// Takes up a document that has changed.
+  ///
+  /// - Parameters:
+  ///   - transition: The document at the start and at the end of the difference.
+  ///   - hasPassed: Returns whether it matched at a version in between, see ``WatchChange/isNothing(after:)``. Asked only if it matters.
+  mutating func visit(
+    _ transition: DocumentTransition, hasPassed: (DocumentTransition) throws -> Bool
+  ) throws {
+    visits += 1
+    let (former, document) = (transition.before, transition.after)
     readBytes += former.fields.bytes.count + document.fields.bytes.count
     let wasIn = edges.map { $0.contains(former, endingWith: $0.before) } ?? source.matches(former)
     let isIn = edges.map { $0.contains(document, endingWith: $0.after) } ?? source.matches(document)
     piece.growth += (isIn ? 1 : 0) - (wasIn ? 1 : 0)
     if isIn {
       if edges == nil { add(document, isIn: true) }
-    } else if try wasIn || hasPassed(from: former, to: document) {
+    } else if try wasIn || hasPassed(transition) {
       add(document.isFound ? document : .missing(document.key, version: end), isIn: false)
     }
-  }
-
-  /// Returns true if the document matched at a version in between, see ``WatchChange/isNothing(after:)``.
-  private func hasPassed(from former: Document, to document: Document) throws -> Bool {
-    try snapshot.reader.changes.hasState(
-      between: DocumentTransition(before: former, after: document), after: start, through: end,
-      where: source.matches)
   }
 
   private mutating func add(_ document: Document, isIn: Bool) {
     bytes += document.fields.bytes.count + 2 * document.key.canonicalString.utf8.count + 128
     piece.changes.append(DifferencePiece.Change(document: document, isIn: isIn))
+  }
+
+  /// The piece, in the order of keys.
+  mutating func finish() -> DifferencePiece {
+    piece.changes.sort { $0.document.key < $1.document.key }
+    return piece
   }
 }

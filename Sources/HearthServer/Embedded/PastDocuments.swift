@@ -30,26 +30,22 @@ struct PastDocuments: Sendable {
   ///
   /// - Parameter piece: The query for the rest of the result.
   /// - Throws: ``StorageReader/Snapshot/tooOld`` if the log does not reach back to those that are needed.
-  mutating func catchUp(with snapshot: StorageReader.Snapshot, for piece: Query) throws {
+  mutating func catchUp(with snapshot: some PieceSource, for piece: Query) throws {
     documents.removeFirst(documents.prefix { !piece.matches($0) }.count)
     bytes = documents.reduce(0) { $0 + Self.size($1) }
     if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
-    guard through >= snapshot.logStart else { throw StorageReader.Snapshot.tooOld }
-    // A document's first change since the version of the result is the one whose former contents are not newer.
-    _ = try snapshot.reader.changes.walk(
-      CollectionScope(of: piece), asOf: version, after: through, through: snapshot.version
-    ) { row in
-      guard row.isInScope, let document = try row.document(asOf: version), piece.matches(document) else { return true }
+    guard through >= (try snapshot.logStart) else { throw StorageReader.Snapshot.tooOld }
+    try snapshot.forEachFormer(in: CollectionScope(of: piece), asOf: version, after: through) { document in
+      guard piece.matches(document) else { return }
       seenBytes += Self.size(document)
-      guard end.map({ piece.compare(document, $0) != .descending }) ?? true else { return true }
+      guard end.map({ piece.compare(document, $0) != .descending }) ?? true else { return }
       documents.append(document)
       bytes += Self.size(document)
       // Sorting at each multiple of the limit keeps the cost of one document small.
       if bytes > 2 * maximumBytes { shorten(for: piece) }
-      return true
     }
     shorten(for: piece)
-    through = snapshot.version
+    through = try snapshot.version
   }
 
   /// Returns whether so many documents of the result have changed that it costs less to sort its keys once than to look at all changes for
@@ -93,6 +89,9 @@ struct PastPieceReading {
   let effort: PieceEffort
   let database: DatabaseID
 
+  /// So often a piece goes on reading when what it has read has changed since.
+  fileprivate static let maximumRounds = 8
+
   init(_ piece: Query, count: Int, bytes: Int, _ effort: PieceEffort, in database: DatabaseID) {
     self.piece = piece
     self.count = count
@@ -115,15 +114,15 @@ struct PastPieceReading {
   }
 }
 
-extension StorageReader.Snapshot {
-  /// The documents of a piece of a past result.
-  struct PastPiece {
-    var documents: [Document]
-    var execution: QueryExecution
-    /// The document behind which the next piece begins, which need not be one of the result; nil for the last piece.
-    var end: Document?
-  }
+/// The documents of a piece of a past result.
+struct PastPiece {
+  var documents: [Document]
+  var execution: QueryExecution
+  /// The document behind which the next piece begins, which need not be one of the result; nil for the last piece.
+  var end: Document?
+}
 
+extension PieceSource {
   /// The next documents of a past result: those of the present one that have not changed since, and those that have, as they were.
   ///
   /// - Parameters:
@@ -136,16 +135,18 @@ extension StorageReader.Snapshot {
     var execution = first.execution
     var unchanged: [Document] = []
     var end: Document?
-    for round in 1...Self.maximumRounds {
+    for round in 1...PastPieceReading.maximumRounds {
       unchanged += part.documents.filter { $0.version <= past.version }
       end = part.isCut || part.documents.count >= piece.limit ?? .max ? part.documents.last : nil
-      guard round < Self.maximumRounds, let end, past.end.map({ piece.compare(end, $0) == .ascending }) ?? true else {
+      guard round < PastPieceReading.maximumRounds, let end,
+        past.end.map({ piece.compare(end, $0) == .ascending }) ?? true
+      else {
         break
       }
       let former = past.documents.prefix { piece.compare($0, end) != .descending }
       guard
         !reading.isFull(unchanged.count + former.count, bytes: unchanged.fieldsBytes + former.fieldsBytes),
-        let next = try reader.queries.piece(of: reading.rest(behind: end), bytes: reading.bytes, reading.effort)
+        let next = try self.piece(of: reading.rest(behind: end), bytes: reading.bytes, reading.effort)
       else { break }
       part = next
       execution = execution.adding(next.execution)
@@ -175,7 +176,4 @@ extension StorageReader.Snapshot {
     }
     return nil
   }
-
-  /// So often a piece goes on reading when what it has read has changed since.
-  private static let maximumRounds = 8
 }

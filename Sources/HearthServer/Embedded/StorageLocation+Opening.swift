@@ -11,8 +11,13 @@ extension StorageLocation {
   /// - Throws: `ServerError` when the place cannot be used.
   func open(
     limits: DatabaseLimits, clock: ServerClock, openFiles: Int?, metrics: ServerMetrics?, logger: Logger
-  ) throws(ServerError) -> any Databases {
-    try EmbeddedBackend(
+  ) async throws(ServerError) -> any Databases {
+    #if PostgreSQL
+      if case .cluster(let location) = self {
+        return try await ClusterDatabases.open(location, limits: limits, clock: clock, metrics: metrics, logger: logger)
+      }
+    #endif
+    return try EmbeddedBackend(
       location: self, limits: limits, clock: clock, readSlots: EmbeddedStorage.readSlots(openFiles: openFiles),
       metrics: metrics, logger: logger)
   }

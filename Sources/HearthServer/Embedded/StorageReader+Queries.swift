@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthPlan
 internal import HearthStore
 
-extension StorageReader.Snapshot {
+extension PieceSource {
   /// The next piece of a result.
   ///
   /// Each piece is a read of its own, so that neither a connection nor a state of the database is held while the caller passes it on.
@@ -18,11 +18,11 @@ extension StorageReader.Snapshot {
   ) throws -> QueryPage {
     var position = OrderedPosition(in: query, sizes)
     switch try cursor.map(ResultPosition.init) {
-    case .sorted(let keys): return try page(of: keys, at: past ?? version, sizes)
+    case .sorted(let keys): return try page(of: keys, at: try past ?? version, sizes)
     case .ordered(let next): position = next
     case nil: break
     }
-    if position.effort == .patient || !isSmall(position, at: past),
+    if try position.effort == .patient || !isSmall(position, at: past),
       let page = try orderedPage(of: query, position, in: database, at: past, sizes)
     {
       return page
@@ -37,8 +37,8 @@ extension StorageReader.Snapshot {
   }
 
   /// Returns whether a whole result is one piece: then the plan that costs least need not give its order.
-  private func isSmall(_ position: OrderedPosition, at past: SnapshotVersion?) -> Bool {
-    guard position.start == nil, past.map({ $0 >= version }) ?? true else { return false }
+  private func isSmall(_ position: OrderedPosition, at past: SnapshotVersion?) throws -> Bool {
+    guard position.start == nil, try past.map({ try $0 >= version }) ?? true else { return false }
     return position.remaining.map { $0 <= position.count } ?? false
   }
 
@@ -48,12 +48,12 @@ extension StorageReader.Snapshot {
     _ sizes: PieceSizes
   ) throws -> QueryPage? {
     let wanted = min(position.count, position.remaining ?? .max)
-    let isPast = past.map { $0 < version } ?? false
+    let isPast = try past.map { try $0 < version } ?? false
     var piece = query
     if let start = position.start { piece.startAt = start }
     // In a read of the past, many of the documents may have come since.
     piece.limit = isPast ? position.count : wanted
-    guard let first = try reader.queries.piece(of: piece, bytes: sizes.bytes, position.effort) else { return nil }
+    guard let first = try self.piece(of: piece, bytes: sizes.bytes, position.effort) else { return nil }
 
     var next = position
     let answer: QueryAnswer
@@ -67,7 +67,8 @@ extension StorageReader.Snapshot {
       answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)
       (end, next.past) = (part.end, changed)
     } else {
-      answer = QueryAnswer(documents: first.documents, readVersion: past ?? version, execution: first.execution)
+      answer = QueryAnswer(
+        documents: first.documents, readVersion: try past ?? version, execution: first.execution)
       end = first.isCut || first.documents.count == wanted ? first.documents.last : nil
     }
     next.remaining = position.remaining.map { $0 - answer.documents.count }
@@ -86,14 +87,13 @@ extension StorageReader.Snapshot {
     var rest = query
     if let start = position.start { rest.startAt = start }
     rest.limit = position.remaining
-    let account = reader.sortBudget.account(of: sender)
-    let result = try queries(for: rest, at: past).sorted(rest, bytes: sizes.bytes, account: account)
+    let result = try sorted(rest, at: past, bytes: sizes.bytes)
     guard let keys = result.keys else {
       let answer = QueryAnswer(
-        documents: result.documents, readVersion: past ?? version, execution: result.execution)
+        documents: result.documents, readVersion: try past ?? version, execution: result.execution)
       return QueryPage(answer: answer, next: nil)
     }
-    var page = try page(of: keys, at: past ?? version, sizes)
+    var page = try page(of: keys, at: try past ?? version, sizes)
     page.answer.execution = page.answer.execution.map { result.execution.adding($0) }
     return page
   }
@@ -101,19 +101,52 @@ extension StorageReader.Snapshot {
   /// The first of some documents, as they were at a version.
   private func page(of keys: SortedKeys, at past: SnapshotVersion, _ sizes: PieceSizes) throws -> QueryPage {
     var rest = keys
+    let documents = try documents(taking: &rest, at: past, sizes)
+    var execution = QueryExecution(plan: .keys, rowsRead: documents.count, documentsDecoded: documents.count)
+    execution.resultCount = documents.count
+    let answer = QueryAnswer(documents: documents, readVersion: past, execution: execution)
+    return QueryPage(answer: answer, next: rest.isEmpty ? nil : ResultPosition.sorted(rest).cursor)
+  }
+
+  // MARK: - Missing indexes
+
+  /// The indexes that would have answered a query better, if they are worth their cost.
+  ///
+  /// An index that leads to many documents that do not match is no reason to go without a better one. A result that had to be sorted by its
+  /// keys deserves one that gives its order, however many documents it has.
+  func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
+    guard let execution else { return [] }
+    let missing = execution.isWorthAnIndex ? try missingIndexes(for: query, forPieces: nil) : []
+    guard execution.isSortedByKeys else { return missing }
+    return missing + (try missingIndexes(forPiecesOf: query, .direct).filter { !missing.contains($0) })
+  }
+
+  /// The indexes by which a result could be read piece by piece at a cost.
+  func missingIndexes(forPiecesOf query: Query, _ effort: PieceEffort) throws -> [IndexDefinition] {
+    try missingIndexes(for: query.with(limit: query.limit ?? .max), forPieces: effort)
+  }
+}
+
+extension StorageReader.Snapshot: PieceSource {
+  func piece(of query: Query, bytes: Int, _ effort: PieceEffort) throws -> ResultPiece? {
+    try reader.queries.piece(of: query, bytes: bytes, effort)
+  }
+
+  func sorted(_ query: Query, at past: SnapshotVersion?, bytes: Int) throws -> SortedResult {
+    try queries(for: query, at: past).sorted(query, bytes: bytes, account: reader.sortBudget.account(of: sender))
+  }
+
+  func documents(taking keys: inout SortedKeys, at past: SnapshotVersion, _ sizes: PieceSizes) throws -> [Document] {
     var documents: [Document] = []
     var bytes = 0
     let present = try reader.store.reader()
-    while bytes < sizes.bytes, documents.count < PieceSizes.maximumCount, let key = try rest.popFirst() {
+    while bytes < sizes.bytes, documents.count < PieceSizes.maximumCount, let key = try keys.popFirst() {
       var document = try present.document(for: key)
       if !document.isFound || document.version > past { document = try foundDocument(key, at: past) }
       bytes += document.fields.bytes.count
       documents.append(document)
     }
-    var execution = QueryExecution(plan: .keys, rowsRead: documents.count, documentsDecoded: documents.count)
-    execution.resultCount = documents.count
-    let answer = QueryAnswer(documents: documents, readVersion: past, execution: execution)
-    return QueryPage(answer: answer, next: rest.isEmpty ? nil : ResultPosition.sorted(rest).cursor)
+    return documents
   }
 
   /// A document of a past result that has changed since.
@@ -125,6 +158,27 @@ extension StorageReader.Snapshot {
         kind: .corrupt, message: "table server_changes, \(key): its state at \(past.microseconds) is not there")
     }
     return former
+  }
+
+  func totals(
+    of aggregations: [Aggregation], over query: Query, at past: SnapshotVersion?
+  ) throws -> (totals: AggregationTotals, execution: QueryExecution) {
+    try queries(for: query, at: past).aggregate(aggregations, over: query)
+  }
+
+  func forEachFormer(
+    in scope: CollectionScope, asOf past: SnapshotVersion, after start: SnapshotVersion,
+    _ body: (Document) throws -> Void
+  ) throws {
+    // A document's first change since the version is the one whose former contents are not newer.
+    _ = try reader.changes.walk(scope, asOf: past, after: start, through: version) { row in
+      if row.isInScope, let former = try row.document(asOf: past) { try body(former) }
+      return true
+    }
+  }
+
+  func missingIndexes(for query: Query, forPieces effort: PieceEffort?) throws -> [IndexDefinition] {
+    try reader.queries.missingIndexes(for: query, forPieces: effort)
   }
 
   // MARK: - The past
@@ -145,13 +199,7 @@ extension StorageReader.Snapshot {
       if let former = try reader.changes.formerDocument(key, at: past), former.isFound { try body(former) }
       return
     }
-    // A document's first change since the version is the one whose former contents are not newer.
-    _ = try reader.changes.walk(
-      CollectionScope(of: query), asOf: past, after: past, through: version
-    ) { row in
-      if row.isInScope, let former = try row.document(asOf: past) { try body(former) }
-      return true
-    }
+    try forEachFormer(in: CollectionScope(of: query), asOf: past, after: past, body)
   }
 
   // MARK: - Plans
@@ -159,22 +207,6 @@ extension StorageReader.Snapshot {
   /// The plan of a query, which is not run.
   func plan(of query: Query) throws -> QueryAnswer {
     QueryAnswer(documents: [], readVersion: version, execution: try reader.queries.plan(of: query))
-  }
-
-  /// The indexes that would have answered a query better, if they are worth their cost.
-  ///
-  /// An index that leads to many documents that do not match is no reason to go without a better one. A result that had to be sorted by its
-  /// keys deserves one that gives its order, however many documents it has.
-  func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
-    guard let execution else { return [] }
-    let missing = execution.isWorthAnIndex ? try reader.queries.missingIndexes(for: query) : []
-    guard execution.isSortedByKeys else { return missing }
-    return missing + (try missingIndexes(forPiecesOf: query, .direct).filter { !missing.contains($0) })
-  }
-
-  /// The indexes by which a result could be read piece by piece at a cost.
-  func missingIndexes(forPiecesOf query: Query, _ effort: PieceEffort) throws -> [IndexDefinition] {
-    try reader.queries.missingIndexes(for: query.with(limit: query.limit ?? .max), forPieces: effort)
   }
 }
 

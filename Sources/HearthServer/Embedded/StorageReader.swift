@@ -129,11 +129,6 @@ extension StorageReader.Snapshot {
       }
     }
   }
-
-  /// - Throws: ``tooOld`` if the log does not reach back to a version that is read.
-  func requireLog(since past: SnapshotVersion?) throws {
-    if let past, past < version, past < logStart { throw Self.tooOld }
-  }
 }
 
 // MARK: - Queries
@@ -155,13 +150,20 @@ extension StorageReader.Snapshot {
     execution.resultCount = documents.count
     return QueryAnswer(documents: documents, readVersion: past, execution: execution)
   }
+}
+
+extension PieceSource {
+  /// - Throws: FAILED_PRECONDITION if the log does not reach back to a version that is read.
+  func requireLog(since past: SnapshotVersion?) throws {
+    if let past, try past < version, try past < logStart { throw StorageReader.Snapshot.tooOld }
+  }
 
   /// Adds up a result: where its documents lie, or with a limit or an offset piece by piece.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, in database: DatabaseID,
     at past: SnapshotVersion?
   ) throws -> AggregateAnswer {
-    let readVersion = past ?? version
+    let readVersion = try past ?? version
     guard query.limit == nil else {
       var totals = AggregationTotals(aggregations)
       var skipped = 0
@@ -170,7 +172,7 @@ extension StorageReader.Snapshot {
       }
       return AggregateAnswer(totals: totals, readVersion: readVersion, execution: execution)
     }
-    let (totals, execution) = try queries(for: query, at: past).aggregate(aggregations, over: query)
+    let (totals, execution) = try totals(of: aggregations, over: query, at: past)
     var answer = AggregateAnswer(totals: totals, readVersion: readVersion, execution: execution)
     guard offset > 0 else { return answer }
     answer.skippedExecution = try forEachDocument(of: query.with(limit: offset), in: database, at: past) { document in

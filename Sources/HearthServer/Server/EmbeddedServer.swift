@@ -103,14 +103,15 @@ package final class EmbeddedServer: Sendable {
     limits.failedAuthenticationsPerMinute = configuration.failedAuthenticationsPerMinute
     limits.hasAddressesOfClients = configuration.hasAddressesOfClients
     let metrics = ServerMetrics(configuration.metrics, allowed: limits.numbers(with: databaseLimits))
-    let databases = try configuration.storage.open(
+    let databases = try await configuration.storage.open(
       limits: databaseLimits, clock: configuration.clock, openFiles: openFiles, metrics: metrics, logger: logger)
     if let indexes { await databases.declare(indexes) }
     let service = FirestoreService(sessions: Sessions(databases: databases, accessGuard: configuration.callers.rules))
     let stopping = ShutdownSignal()
     let endRequest = ShutdownSignal()
     let calls = CallServer(
-      services: Self.services(service, stopping), web: web(of: service, endRequest, configuration, logger),
+      services: Self.services(service, stopping, databases.availability),
+      web: web(of: service, endRequest, configuration, logger),
       limits: limits,
       metrics: metrics, authenticator: configuration.callers.authenticator,
       unserved: { UnservedCalls.reason(call: $0) },
@@ -196,8 +197,24 @@ package final class EmbeddedServer: Sendable {
         await databases.tend()
       }
     }
-    guard let sampler else { return [refresh, upkeep] }
-    return [refresh, upkeep, Task { await sampler.sample(every: configuration.intervals.metrics) }]
+    var tasks = [refresh, upkeep]
+    if let availability = databases.availability {
+      tasks.append(Task { await endStreams(calls, whenUnavailable: availability) })
+    }
+    if let sampler { tasks.append(Task { await sampler.sample(every: configuration.intervals.metrics) }) }
+    return tasks
+  }
+
+  /// Listeners of databases that are out of reach for this time end, so that their clients find another server.
+  private static let unavailableTime = Duration.seconds(10)
+
+  private static func endStreams(_ calls: CallServer, whenUnavailable availability: Availability) async {
+    while !Task.isCancelled {
+      if availability.isAvailable { await availability.change(from: true) }
+      let isAvailable = await isDone(within: unavailableTime) { await availability.change(from: false) }
+      // Each finds out by itself that it cannot go on.
+      if !isAvailable, !Task.isCancelled { calls.refreshStreams(of: "Listen") }
+    }
   }
 
   /// Reduces the number of connections to the file descriptors that the files of the databases leave.
@@ -218,8 +235,11 @@ package final class EmbeddedServer: Sendable {
   }
 
   /// Firestore, and what tools ask about any server of gRPC.
-  private static func services(_ firestore: FirestoreService, _ stopping: ShutdownSignal) -> [String: [CallMethod]] {
-    let health = HealthService(services: [FirestoreService.name], stopping: stopping)
+  private static func services(
+    _ firestore: FirestoreService, _ stopping: ShutdownSignal, _ availability: Availability?
+  ) -> [String: [CallMethod]] {
+    let health = HealthService(
+      services: [FirestoreService.name], stopping: stopping, availability: availability ?? Availability())
     var services = [FirestoreService.name: firestore.methods, HealthService.name: health.methods]
     let reflection = ReflectionService(
       .server, services: Array(services.keys) + ReflectionService.names)

@@ -2,8 +2,9 @@ internal import Crypto
 
 /// Binds what the server hands out to the caller that gets it: the ids of transactions, and page tokens.
 ///
-/// A sealed text ends in a code that only this process can compute from the rest and the caller. The owner's are not sealed: the owner may do
-/// with any of them what it may do without. After a restart, page tokens of other callers are not valid any more.
+/// A sealed text ends in a code that only this process, or the servers of the same cluster, can compute from the rest and the caller. The
+/// owner's are not sealed: the owner may do with any of them what it may do without. After a restart of a process that is alone, page tokens
+/// of other callers are not valid any more.
 final class CallerSeal: Sendable {
   enum Purpose: String {
     case transaction
@@ -12,7 +13,16 @@ final class CallerSeal: Sendable {
 
   private static let codeLength = 16
 
-  private let key = SymmetricKey(size: .bits256)
+  private let key: SymmetricKey
+
+  /// - Parameter secret: That of the cluster; nil for a process that is alone.
+  init(secret: [UInt8]? = nil) {
+    key =
+      secret.map { secret in
+        let code = HMAC<SHA256>.authenticationCode(for: Array("caller seal".utf8), using: SymmetricKey(data: secret))
+        return SymmetricKey(data: code)
+      } ?? SymmetricKey(size: .bits256)
+  }
 
   func seal(_ bytes: [UInt8], _ purpose: Purpose, for caller: Caller) -> [UInt8] {
     if case .owner = caller { return bytes }

@@ -5,11 +5,12 @@ internal import HearthRPC
 struct Sessions: Sendable {
   private let databases: any Databases
   private let accessGuard: any AccessGuard
-  private let seal = CallerSeal()
+  private let seal: CallerSeal
 
   init(databases: any Databases, accessGuard: any AccessGuard = AccessRules(isDevelopment: true)) {
     self.databases = databases
     self.accessGuard = accessGuard
+    seal = CallerSeal(secret: databases.secret)
   }
 
   var limits: DatabaseLimits { databases.limits }

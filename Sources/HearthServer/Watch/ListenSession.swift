@@ -367,8 +367,9 @@ struct ListenSession {
   ///
   /// Targets end that new rules do not allow, or that rules do not allow any more at this time.
   mutating func refreshToken() async throws {
-    // It could not be told the present time before if the clock was behind.
-    if seenVersion > version { try await database.catchUpFeed(seen: seenVersion) }
+    // The client could not be told the present time before if the clock was behind. And it should listen elsewhere if the present cannot be
+    // found out any more.
+    try await database.catchUpFeed(seen: seenVersion)
     try await catchUp()
     defer { decisions.endStep() }
     try await authorizeAgain(Set(targets.granted.filter { targets.target($0)?.grant?.basis.usesTime == true }))

@@ -69,7 +69,7 @@ struct IndexedRun {
     try addDocumentsByKey()
     if !indexAccesses.isEmpty {
       let collections = needsCollections ? try documents.collections(in: scope) : []
-      var budget = ReadBudget.small
+      var budget = ReadBudget.small()
       if !collectionAccesses.isEmpty {
         let count = try documents.estimatedDocumentCount(of: collections)
         guard isWorthLooking(into: collections.count, documentCount: count) else { return nil }
@@ -106,7 +106,7 @@ struct IndexedRun {
       if effort == .direct, rangeCount(in: collections.count) > 1 {
         budget =
           collectionAccesses.isEmpty
-          ? .small : .whole(documentCount: try documents.estimatedDocumentCount(of: collections))
+          ? .small() : .whole(documentCount: try documents.estimatedDocumentCount(of: collections))
       }
       guard try addIndexed(in: collections, &budget) else { return nil }
     }

@@ -5,51 +5,18 @@ internal import HearthPlan
 struct KeyWalk {
   private let executor: QueryExecutor
   private let query: Query
-  private let scope: CollectionScope
-  private let limit: Int
-  private let isBackward: Bool
-  /// Keys between which the result lies; each document is tested against the whole query all the same.
-  private var lower: DocumentKey?
-  private var upper: DocumentKey?
+  private let bounds: KeyBounds
 
-  /// - Returns: nil for a query that is not ordered so, that has no limit, or whose path is not of the kind that its scope needs.
+  /// - Returns: nil for a query that has no ``KeyBounds``.
   init?(_ query: Query, _ executor: QueryExecutor) {
-    guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
-    scope = CollectionScope(of: query)
-    // One collection, or all below a document or the root.
-    guard query.path.count.isMultiple(of: 2) == (query.collectionGroup != nil) else { return nil }
+    guard let bounds = KeyBounds(of: query) else { return nil }
     self.executor = executor
     self.query = query
-    self.limit = max(limit, 0)
-    let isDescending = order.direction == .descending
-    isBackward = isDescending != query.isLimitToLast
-    if let key = key(of: query.startAt?.position.first) { narrow(key, isLower: !isDescending) }
-    if let key = key(of: query.endAt?.position.first) { narrow(key, isLower: isDescending) }
-    for case .field(let filter) in query.filters where filter.path.isDocumentKey {
-      guard let key = key(of: filter.value) else { continue }
-      switch filter.op {
-      case .greaterThan, .greaterThanOrEqual: narrow(key, isLower: true)
-      case .lessThan, .lessThanOrEqual: narrow(key, isLower: false)
-      default: continue
-      }
-    }
+    self.bounds = bounds
   }
 
-  private func key(of value: Value?) -> DocumentKey? {
-    guard case .reference(let reference)? = value, query.path.isPrefix(of: reference.key.path) else { return nil }
-    return reference.key
-  }
-
-  private mutating func narrow(_ key: DocumentKey, isLower: Bool) {
-    if isLower {
-      lower = lower.map { max($0, key) } ?? key
-    } else {
-      upper = upper.map { min($0, key) } ?? key
-    }
-  }
-
-  /// True if conditions on fields may leave out many of the documents along the way.
-  var mayLeaveOut: Bool { !query.filters.allSatisfy { $0.flattened.allSatisfy(\.path.isDocumentKey) } }
+  /// See ``Query/mayLeaveOutAlongKeys``.
+  var mayLeaveOut: Bool { query.mayLeaveOutAlongKeys }
 
   /// - Returns: nil if a scan takes less, because few of the documents match.
   func answer() throws -> (ResultContents, QueryExecution)? {
@@ -65,11 +32,13 @@ struct KeyWalk {
   private func answer(atMost budget: Int) throws -> (ResultContents, QueryExecution)? {
     var execution = QueryExecution(plan: .keys)
     var result = try executor.newResult(of: query)
+    let limit = bounds.limit
     guard limit > 0 else { return (try result.finish(), execution) }
     var filter = executor.filter(of: query)
     var found = 0
     var isComplete = true
-    var walk = try KeyOrder(executor.documents, scope, from: lower, to: upper, isBackward: isBackward)
+    var walk = try KeyOrder(
+      executor.documents, bounds.scope, from: bounds.lower, to: bounds.upper, isBackward: bounds.isBackward)
     try walk.forEach { stored in
       guard execution.rowsRead < budget else {
         isComplete = false
@@ -92,9 +61,9 @@ struct KeyWalk {
 
   /// The number of documents to read along the keys before a scan takes less.
   private func rowBudget() throws -> Int {
-    let (fewMore, overflow) = limit.addingReportingOverflow(500)
+    let (fewMore, overflow) = bounds.limit.addingReportingOverflow(500)
     // The documents of many collections are not counted, because that reads all of the collections.
-    guard case .collection(let path) = scope, !mayLeaveOut else { return overflow ? .max : fewMore }
+    guard case .collection(let path) = bounds.scope, !mayLeaveOut else { return overflow ? .max : fewMore }
     guard let number = try executor.documents.number(of: path) else { return 0 }
     // As for an index: reading along the keys costs about as much as scanning eight documents.
     return max(500, try executor.documents.estimatedDocumentCount(of: [(path, number)]) / 8)

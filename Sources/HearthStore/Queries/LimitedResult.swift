@@ -1,17 +1,17 @@
-internal import HearthModel
+package import HearthModel
 
 /// The result of a query.
-struct ResultContents {
+package struct ResultContents {
   /// In the order of the query; empty where only totals were asked for.
-  var documents: [Document]
+  package var documents: [Document]
   /// The totals of an aggregation; nil for a query for documents.
-  var totals: AggregationTotals?
+  package var totals: AggregationTotals?
   /// The keys of the result, if it has more bytes than may be kept; then there are no documents.
-  var keys: SortedKeys?
+  package var keys: SortedKeys?
   /// True if the result ends here for its bytes.
-  var isCut = false
+  package var isCut = false
 
-  var documentCount: Int { totals?.documentCount ?? keys?.count ?? documents.count }
+  package var documentCount: Int { totals?.documentCount ?? keys?.count ?? documents.count }
 }
 
 /// Collects the documents of a result in query order and keeps no more than the limit needs. For an aggregation without a limit it keeps
@@ -19,7 +19,7 @@ struct ResultContents {
 ///
 /// Documents are gathered to twice the limit, then sorted and cut, so that adding costs O(log limit) comparisons on
 /// average. With ``ResultBounds`` their bytes are limited in the same way.
-struct LimitedResult {
+package struct LimitedResult {
   private let query: Query
   private let limit: Int?
   private let aggregations: [Aggregation]
@@ -32,14 +32,14 @@ struct LimitedResult {
   private var isCut = false
   /// The outermost of as many documents as the limit allows: whatever sorts beyond it cannot be in the result. Nil while
   /// there are fewer, or no limit.
-  private(set) var edge: Document?
+  package private(set) var edge: Document?
   /// The bytes of all documents that were ever added, for a result with bounds.
-  private(set) var addedBytes = 0
+  package private(set) var addedBytes = 0
 
   /// - Parameters:
   ///   - aggregations: The values to compute of the result; none for its documents.
   ///   - bounds: Nil to keep a result of any size. Not together with aggregations.
-  init(of query: Query, _ aggregations: [Aggregation] = [], within bounds: ResultBounds? = nil) {
+  package init(of query: Query, _ aggregations: [Aggregation] = [], within bounds: ResultBounds? = nil) {
     assert(bounds == nil || aggregations.isEmpty, "the documents of an aggregation are not kept piece by piece")
     self.query = query
     self.aggregations = aggregations
@@ -51,7 +51,7 @@ struct LimitedResult {
   /// Adds a document that lies in the database.
   ///
   /// - Returns: True if it was copied out.
-  mutating func add(_ stored: StoredDocument, key: DocumentKey) throws -> Bool {
+  package mutating func add(_ stored: some DocumentInPlace, key: DocumentKey) throws -> Bool {
     if totals != nil {
       try stored.withFields { try totals?.add($0) }
       return false
@@ -65,7 +65,7 @@ struct LimitedResult {
   }
 
   /// Adds a document in memory, whose fields were read before.
-  mutating func add(_ document: Document) throws {
+  package mutating func add(_ document: Document) throws {
     if totals != nil {
       try document.readable { document throws(WireFormatError) in try totals?.add(document) }
     } else if keys != nil {
@@ -109,14 +109,14 @@ struct LimitedResult {
 
   /// True if the documents so far are all that the bound allows. For documents that are added in the order of the query: those behind them
   /// are then left out.
-  mutating func isFull() -> Bool {
+  package mutating func isFull() -> Bool {
     guard let bounds, case .cut = bounds.excess, gatheredBytes >= bounds.documentBytes else { return false }
     isCut = true
     return true
   }
 
   /// The result in the order of the query, with the limit applied, or what is computed of it.
-  mutating func finish() throws -> ResultContents {
+  package mutating func finish() throws -> ResultContents {
     if let totals { return ResultContents(documents: [], totals: totals) }
     if keys != nil { return ResultContents(documents: [], keys: keys?.finish()) }
     cut(to: limit ?? gathered.count)

@@ -7,6 +7,12 @@ package struct ResultPiece: Sendable {
   /// True if the piece ends for its bytes. Else it ends with the result, or with the limit of the query.
   package var isCut: Bool
   package var execution: QueryExecution
+
+  package init(documents: [Document], isCut: Bool, execution: QueryExecution) {
+    self.documents = documents
+    self.isCut = isCut
+    self.execution = execution
+  }
 }
 
 /// A result whose documents are kept if they are few, and otherwise the keys of all of them.
@@ -15,6 +21,12 @@ package struct SortedResult: Sendable {
   /// Nil if the documents are there.
   package var keys: SortedKeys?
   package var execution: QueryExecution
+
+  package init(documents: [Document], keys: SortedKeys?, execution: QueryExecution) {
+    self.documents = documents
+    self.keys = keys
+    self.execution = execution
+  }
 }
 
 extension QueryExecutor {

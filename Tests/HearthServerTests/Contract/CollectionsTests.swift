@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Reads of more than one collection, in the present and in the past.
-@Suite("Many collections")
+@Suite("Many collections", .everyStorage)
 struct CollectionsTests {
   private static let parent = ServerFixture.database.documentsName
 

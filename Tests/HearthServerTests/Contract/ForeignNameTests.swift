@@ -7,7 +7,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("The name of a document of another database")
+@Suite("The name of a document of another database", .everyStorage)
 struct ForeignNameTests {
   private static let foreign = [
     DatabaseID(projectID: "test", database: "two"), DatabaseID(projectID: "other"),

@@ -9,7 +9,7 @@ import Testing
 @testable import HearthServer
 
 /// Requests that production refuses, with the texts of Google's emulator. `RequestComparisonTests` compares generated requests.
-@Suite("Rules of requests")
+@Suite("Rules of requests", .everyStorage)
 struct RequestRulesTests {
   private static let reserved = ["__x__", "__id0__", "__id007__", "__id9223372036854775808__", ".", ".."]
   private static let legal = ["__id7__", "__id-3__", "__id9223372036854775807__", "__x", "x__"]

@@ -8,7 +8,7 @@ import Testing
 @testable import HearthServer
 
 /// Mobile SDKs before November 2022 send it for every document that a transaction has read as missing.
-@Suite("An update time of 0 as a precondition")
+@Suite("An update time of 0 as a precondition", .everyStorage)
 struct UpdateTimeZeroTests {
   private static func mutations(_ path: String) -> [(name: String, mutation: Mutation)] {
     let (key, zero) = (key(path), Precondition.updateTime(.none))

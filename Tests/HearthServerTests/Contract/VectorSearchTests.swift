@@ -8,7 +8,7 @@ import SwiftProtobuf
 import TestSupport
 import Testing
 
-@Suite("find_nearest")
+@Suite("find_nearest", .everyStorage)
 struct VectorSearchTests {
   typealias FindNearest = Google_Firestore_V1_StructuredQuery.FindNearest
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Several writes of one document in a request")
+@Suite("Several writes of one document in a request", .everyStorage)
 struct WriteCombinationsTests {
   private static let document = key("c/d")
   private static let version = SnapshotVersion(microseconds: 7)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Bounds of a commit")
+@Suite("Bounds of a commit", .everyStorage)
 struct CommitBoundsTests {
   private static func limits(_ change: (inout DatabaseLimits) -> Void) -> DatabaseLimits {
     var limits = DatabaseLimits()

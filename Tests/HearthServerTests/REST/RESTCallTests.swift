@@ -9,7 +9,7 @@ import Testing
 @testable import HearthRPC
 @testable import HearthServer
 
-@Suite("Calls over REST")
+@Suite("Calls over REST", .everyStorage)
 struct RESTCallTests {
   static func withClient<R: Sendable>(
     limits: ServerLimits = ServerLimits(), _ body: (RawHTTP1Client, ServerFixture) async throws -> R
@@ -291,7 +291,7 @@ struct RESTCallTests {
     }
   }
 
-  @Test("a client that goes away while its write waits for a transaction ends the write")
+  @Test("a client that goes away while its write waits for a transaction ends the write", .embeddedOnly)
   func cancelledWrite() async throws {
     try await Self.withClient { client, fixture in
       try await fixture.set("c/a", ["n": .integer(1)])

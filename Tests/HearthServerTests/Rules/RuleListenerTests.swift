@@ -6,7 +6,7 @@ import Testing
 @testable import HearthServer
 
 /// Targets of callers under security rules.
-@Suite("Listeners under rules", .timeLimit(.minutes(1)))
+@Suite("Listeners under rules", .everyStorage, .timeLimit(.minutes(1)))
 struct RuleListenerTests {
   private let fixture: RulesFixture
 

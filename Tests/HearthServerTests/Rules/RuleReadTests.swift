@@ -6,7 +6,7 @@ import Testing
 @testable import HearthServer
 
 /// Documents, queries and sums of callers under security rules.
-@Suite("Reads under rules", .timeLimit(.minutes(1)))
+@Suite("Reads under rules", .everyStorage, .timeLimit(.minutes(1)))
 struct RuleReadTests {
   private let fixture: RulesFixture
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HearthServer
 
 /// Commits of callers under security rules.
-@Suite("Writes under rules", .timeLimit(.minutes(1)))
+@Suite("Writes under rules", .everyStorage, .timeLimit(.minutes(1)))
 struct RuleWriteTests {
   private let fixture: RulesFixture
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Calls about single documents")
+@Suite("Calls about single documents", .everyStorage)
 struct DocumentCallTests {
   @Test("a created document can be read, with equal create and update times")
   func createAndGet() async throws {

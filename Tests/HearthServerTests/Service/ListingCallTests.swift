@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Lists of documents and collections")
+@Suite("Lists of documents and collections", .everyStorage)
 struct ListingCallTests {
   private func page(
     _ fixture: ServerFixture, size: Int32 = 0, token: String = "", order: String = "", showMissing: Bool = false

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Queries")
+@Suite("Queries", .everyStorage)
 struct QueryCallTests {
   private static let collection = Query(path: path("c"))
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Write streams")
+@Suite("Write streams", .everyStorage)
 struct WriteStreamCallTests {
   private typealias Request = Google_Firestore_V1_WriteRequest
   private typealias Response = Google_Firestore_V1_WriteResponse

@@ -83,9 +83,9 @@ struct SessionTests {
     #expect(!fixture.database.registry.hasOpen)
   }
 
-  @Test("each access that is allowed is done", arguments: attempts.indices)
+  @Test("each access that is allowed is done", .everyStorage, arguments: attempts.indices)
   func allowed(index: Int) async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a")
     try await Self.attempts[index].attempt(fixture.database.session)
   }
@@ -132,9 +132,9 @@ struct SessionTests {
     #expect(!fixture.database.registry.hasOpen)
   }
 
-  @Test("a target that a caller may not watch ends; the other targets of its stream go on")
+  @Test("a target that a caller may not watch ends; the other targets of its stream go on", .everyStorage)
   func watching() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a")
     let access = SomeAccess { access in
       if case .watch(.query(let query)) = access { query.path == path("secret") } else { false }

@@ -22,21 +22,23 @@ struct BatchResponseTests {
 
   @discardableResult
   private func commit(
-    _ fixture: StorageFixture, _ number: UInt64, client: String = "client", _ mutations: [Mutation]
+    _ fixture: any ListenedFixture, _ number: UInt64, client: String = "client", _ mutations: [Mutation]
   ) async throws -> CommitOutcome {
-    try await fixture.storage.commit(
+    try await fixture.database.storage.commit(
       CommitRequest(mutations: mutations, label: label(number, client: client, mutations)))
   }
 
-  private func count(_ fixture: StorageFixture, _ path: String) async throws -> Int64? {
-    let document = try await fixture.storage.documents(for: [key(path)], at: nil).documents[0]
+  private func count(_ fixture: any ListenedFixture, _ path: String) async throws -> Int64? {
+    let document = try await fixture.database.storage.documents(for: [key(path)], at: nil).documents[0]
     guard case .integer(let n)? = try document.fields.decoded()["n"] else { return nil }
     return n
   }
 
-  @Test("a known label with other writes is committed, and each of the two requests gets its own answer again")
+  @Test(
+    "a known label with other writes is committed, and each of the two requests gets its own answer again",
+    .everyStorage)
   func reusedLabel() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let first = try await commit(fixture, 1, [increment("c/a")])
     let second = try await commit(fixture, 1, [increment("c/b")])
     let longer = try await commit(fixture, 1, [increment("c/a"), increment("c/a")])
@@ -80,9 +82,9 @@ struct BatchResponseTests {
     }
   }
 
-  @Test("a batch that is sent again under another condition gets its answer, and is committed once")
+  @Test("a batch that is sent again under another condition gets its answer, and is committed once", .everyStorage)
   func otherPrecondition() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let created = try await commit(fixture, 1, [.set(key("c/a"), ["n": 1.value])])
     var guarded = increment("c/a")
     guarded.precondition = .updateTime(created.version)

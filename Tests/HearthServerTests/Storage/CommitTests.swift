@@ -8,7 +8,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Commits")
+@Suite("Commits", .everyStorage)
 struct CommitTests {
   @Test("an error that names a very long document arrives as that error")
   func longNames() async throws {

@@ -8,24 +8,24 @@ import Testing
 
 @Suite("Clearing a database", .timeLimit(.minutes(5)))
 struct DatabaseClearingTests {
-  private func clear(_ fixture: StorageFixture, _ place: ResourcePath = ResourcePath()) async throws {
-    fixture.database.registry.abortAll()
-    try await fixture.storage.clear(place)
+  private func clear(_ fixture: any ListenedFixture, _ place: ResourcePath = ResourcePath()) async throws {
+    try await fixture.database.transactions.abortAll()
+    try await fixture.database.storage.clear(place)
   }
 
-  private func fill(_ fixture: StorageFixture, _ collection: String, count: Int, text: String = "") async throws {
+  private func fill(_ fixture: any ListenedFixture, _ collection: String, count: Int, text: String = "") async throws {
     for start in stride(from: 0, to: count, by: 1000) {
       let mutations = (start..<min(start + 1000, count)).map {
         Mutation.set(key("\(collection)/d\($0)"), ["n": $0.value, "text": .string(text)])
       }
-      _ = try await fixture.storage.commit(CommitRequest(mutations: mutations))
+      _ = try await fixture.database.storage.commit(CommitRequest(mutations: mutations))
     }
   }
 
-  private func count(_ fixture: StorageFixture, _ query: HearthModel.Query, at version: SnapshotVersion? = nil)
+  private func count(_ fixture: any ListenedFixture, _ query: HearthModel.Query, at version: SnapshotVersion? = nil)
     async throws -> Int
   {
-    try await fixture.pieces(of: query, at: version).reduce(0) { $0 + $1.documents.count }
+    try await fixture.database.storage.run(query, at: version).documents.count
   }
 
   private func code(_ body: () async throws -> Void) async -> StatusCode? {
@@ -224,7 +224,7 @@ struct DatabaseClearingTests {
     #expect(await stream.views[2]?.count == 2)
   }
 
-  @Test("only what is below the place goes, of a document the document too")
+  @Test("only what is below the place goes, of a document the document too", .everyStorage)
   func places() async throws {
     for (place, left) in [
       ("c", ["c0/a", "cc/a", "x/c/c/a"]),
@@ -232,7 +232,7 @@ struct DatabaseClearingTests {
       ("c/a/s", ["c/a", "c/b", "c/b/s/a", "c0/a", "cc/a", "x/c/c/a"]),
       ("nothing", ["c/a", "c/a/s/a", "c/a/s/a/t/a", "c/b", "c/b/s/a", "c0/a", "cc/a", "x/c/c/a"]),
     ] {
-      let fixture = try StorageFixture()
+      let fixture = try await TestedDatabase()
       for text in ["c/a", "c/a/s/a", "c/a/s/a/t/a", "c/b", "c/b/s/a", "c0/a", "cc/a", "x/c/c/a"] {
         try await fixture.set(text)
       }
@@ -265,11 +265,11 @@ struct DatabaseClearingTests {
     #expect(await stream.views[1]?.count == 0)
   }
 
-  @Test("clearing what has no documents commits nothing")
+  @Test("clearing what has no documents commits nothing", .everyStorage)
   func nothing() async throws {
-    let fixture = try StorageFixture()
-    let version = try fixture.storage.currentVersion()
+    let fixture = try await TestedDatabase()
+    let version = try await fixture.storage.currentVersion()
     try await clear(fixture)
-    #expect(try fixture.storage.currentVersion() == version)
+    #expect(try await fixture.storage.currentVersion() == version)
   }
 }

@@ -39,9 +39,9 @@ struct ResumeTests {
     }
   }
 
-  @Test("a token resumes on another stream with nothing to send when nothing has changed")
+  @Test("a token resumes on another stream with nothing to send when nothing has changed", .everyStorage)
   func nothingNew() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     var first = Listener(fixture)
     _ = try await first.add(Self.large)
@@ -49,9 +49,9 @@ struct ResumeTests {
     #expect(try await second.add(Self.large, id: 8, token: first.token) == ["add 8", "current 8", "snapshot"])
   }
 
-  @Test("a client that has lost what it knew is told how many documents there are, and their names")
+  @Test("a client that has lost what it knew is told how many documents there are, and their names", .everyStorage)
   func nothingExpected() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     var first = Listener(fixture)
     _ = try await first.add(Self.large)
@@ -61,9 +61,11 @@ struct ResumeTests {
         == ["add 2", "filter 2: 1 names 3", "current 2", "snapshot"])
   }
 
-  @Test("names are told only to a client whose number will be another one, for queries, windows and documents")
+  @Test(
+    "names are told only to a client whose number will be another one, for queries, windows and documents",
+    .everyStorage)
   func names() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     for id in ["a", "b", "c"] { try await fixture.set("c/\(id)", ["n": 20.value]) }
     var first = Listener(fixture)
     _ = try await first.add(Self.large)
@@ -83,9 +85,9 @@ struct ResumeTests {
     #expect(try await answer(document, expecting: 1) == "filter 2: 1 names 3")
   }
 
-  @Test("a limit resumes with the difference between its windows")
+  @Test("a limit resumes with the difference between its windows", .everyStorage)
   func limit() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     for n in [20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
     let query = Self.large.with(limit: 2)
     var first = Listener(fixture)
@@ -102,9 +104,11 @@ struct ResumeTests {
     var documents: Int
   }
 
-  @Test("a difference that costs more than the result is a reset, for a query with a limit as soon as much has changed")
+  @Test(
+    "a difference that costs more than the result is a reset, for a query with a limit as soon as much has changed",
+    .everyStorage)
   func dearDifference() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     for n in 0..<60 { try await fixture.set("c/d\(n)", ["n": (20 + n).value]) }
     for n in 0..<60 { try await fixture.set("small/d\(n)", ["n": (n < 50 ? 0 : 20).value]) }
     let small = HearthModel.Query(path: path("small")).with(filter: .field(field("n"), .greaterThan, 10.value))
@@ -131,9 +135,9 @@ struct ResumeTests {
     #expect(try await resume(Self.large) == Resumption(isReset: true, documents: 60))
   }
 
-  @Test("a read time resumes like a token")
+  @Test("a read time resumes like a token", .everyStorage)
   func readTime() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let version = try await fixture.set("c/a", ["n": 20.value])
     try await fixture.set("c/b", ["n": 20.value])
     let request = TargetRequest(
@@ -144,10 +148,10 @@ struct ResumeTests {
   }
 
   @Test(
-    "broken, foreign and future tokens are answered with a reset and everything",
+    "broken, foreign and future tokens are answered with a reset and everything", .everyStorage,
     arguments: ["broken", "foreign", "future"])
   func unusable(kind: String) async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     var first = Listener(fixture)
     _ = try await first.add(Self.large)
@@ -166,9 +170,9 @@ struct ResumeTests {
         == ["add 2", "reset 2", "c/a in 2", "current 2", "snapshot"])
   }
 
-  @Test("a token older than the log is answered with a reset and everything")
+  @Test("a token older than the log is answered with a reset and everything", .everyStorage)
   func tooOld() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     var first = Listener(fixture)
     _ = try await first.add(Self.large)
@@ -177,6 +181,7 @@ struct ResumeTests {
     for n in 0..<200 { try await fixture.set("other/a", ["n": n.value]) }
     fixture.clock.advance(seconds: 3601)
     for n in 0..<200 { try await fixture.set("other/a", ["n": n.value]) }
+    await fixture.storage.trimHistory()
     var second = Listener(fixture)
     #expect(
       try await second.add(Self.large, token: first.token) == ["add 2", "reset 2", "c/a in 2", "current 2", "snapshot"])

@@ -30,9 +30,9 @@ struct StorageTests {
     #expect(try await fixture.set("c/b") > before)
   }
 
-  @Test("many commits at once all apply, each with a time of its own")
+  @Test("many commits at once all apply, each with a time of its own", .everyStorage)
   func group() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let versions = try await withThrowingTaskGroup(of: SnapshotVersion.self) { group in
       for n in 0..<200 { group.addTask { try await fixture.set("c/d\(n)", ["n": n.value]) } }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -87,9 +87,9 @@ struct StorageTests {
     }
   }
 
-  @Test("a position in a result or a difference that another storage has made is an error")
+  @Test("a position in a result or a difference that another storage has made is an error", .everyStorage)
   func foreignPositions() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let version = try await fixture.set("c/a")
     let query = Query(path: path("c"))
     let page = await #expect(throws: StatusError.self) {

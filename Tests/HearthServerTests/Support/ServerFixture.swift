@@ -53,7 +53,14 @@ struct ServerFixture: Sendable {
     storage: StorageLocation = .memory, _ configure: (inout EmbeddedServer.Configuration) -> Void,
     _ body: (EmbeddedServer) async throws -> R
   ) async throws -> R {
-    let server = try await EmbeddedServer.start(storage: storage, logger: quietLogger, configure: configure)
+    var configuration = EmbeddedServer.Configuration(storage: storage)
+    configure(&configuration)
+    let location = try await TestedStorage.current.location(inPlaceOf: storage, clock: configuration.clock)
+    let server = try await EmbeddedServer.start(storage: location, logger: quietLogger) {
+      configure(&$0)
+      // As in memory.
+      if location != storage { $0.permissions.insert(.clearing) }
+    }
     let result: Result<R, any Error>
     do { result = .success(try await body(server)) } catch { result = .failure(error) }
     await server.shutdown()

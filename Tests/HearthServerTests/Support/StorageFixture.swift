@@ -101,12 +101,12 @@ struct Listener {
   private let wakes: WakeCounter
 
   init(
-    _ fixture: StorageFixture, database: HostedDatabase? = nil, freeChanges: Int = TargetTransfer.freeChanges,
+    _ fixture: any ListenedFixture, database: HostedDatabase? = nil, freeChanges: Int = TargetTransfer.freeChanges,
     of caller: Caller = .owner, accessGuard: any AccessGuard = AccessRules(isDevelopment: true)
   ) {
     let received = ReceivedMessages()
     let wakes = WakeCounter()
-    feed = fixture.storage.feed
+    feed = fixture.feed
     subscriber = feed.subscribe { wakes.count() }
     let database = Session(database ?? fixture.database, of: caller, accessGuard: accessGuard, seal: CallerSeal())
     session = ListenSession(database: database, subscriber: subscriber, freeChanges: freeChanges) {

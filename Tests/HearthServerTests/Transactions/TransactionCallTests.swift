@@ -10,7 +10,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Transactions")
+@Suite("Transactions", .everyStorage)
 struct TransactionCallTests {
   private func begin(
     _ fixture: ServerFixture, readOnly: Bool = false, optimistic: Bool = false

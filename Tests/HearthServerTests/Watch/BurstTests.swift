@@ -12,10 +12,11 @@ struct BurstTests {
   private static let seeds =
     1...(UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 16)
 
-  @Test("no stream sleeps before it has sent everything", arguments: seeds)
+  @Test("no stream sleeps before it has sent everything", .everyStorage, arguments: seeds)
   func nothingIsLeft(seed: UInt64) async throws {
     var generator = CaseGenerator(seed: seed, audience: .backend, database: ServerFixture.database)
-    let fixture = try StorageFixture(feedCapacity: seed % 3 == 0 ? 6 : 4096, feedEffort: seed % 4 == 1 ? 12 : 500_000)
+    let fixture = try await TestedDatabase(
+      feedCapacity: seed % 3 == 0 ? 6 : 4096, feedEffort: seed % 4 == 1 ? 12 : 500_000)
     for n in 0..<12 { try await fixture.set("c/d\(n)", ["n": n.value, "a": (n % 3).value]) }
     let streams = (0..<5).map { _ in WokenStream(fixture) }
     for (number, stream) in streams.enumerated() {

@@ -9,12 +9,12 @@ actor CommitHistory {
     var document: Document
   }
 
-  private let storage: EmbeddedStorage
+  private let storage: any ServerStorage
   /// Ascending by version.
   private var states: [DocumentKey: [State]] = [:]
 
-  init(_ fixture: StorageFixture) {
-    storage = fixture.storage
+  init(_ fixture: any ListenedFixture) {
+    storage = fixture.database.storage
   }
 
   func commit(_ mutations: [Mutation]) async throws {

@@ -13,15 +13,16 @@ struct FanOutDifferentialTests {
   private static let seeds =
     1...(UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 12)
 
-  @Test("what streams show is what their queries find", arguments: seeds)
+  @Test("what streams show is what their queries find", .everyStorage, arguments: seeds)
   func agreement(seed: UInt64) async throws {
     var generator = CaseGenerator(seed: seed, audience: .backend, database: ServerFixture.database)
     // Some feeds remember so little that slow streams take the difference from the log, and some logs have forgotten it too. Some have no
     // memory for windows. Some evaluate so little at once that most queries take changes from the log.
-    let fixture = try StorageFixture(
-      feedCapacity: seed % 3 == 0 ? 4096 : 6, feedEffort: seed % 4 == 3 ? 12 : 500_000,
-      windowBytes: seed % 5 == 0 ? 1_000 : 128 << 20,
-      retention: .init(bytes: seed % 4 == 0 ? 20_000 : 1 << 30))
+    var limits = DatabaseLimits()
+    if seed % 5 == 0 { limits.windowBytes = 1_000 }
+    if seed % 4 == 0 { limits.historyBytes = 20_000 }
+    let fixture = try await TestedDatabase(
+      feedCapacity: seed % 3 == 0 ? 4096 : 6, feedEffort: seed % 4 == 3 ? 12 : 500_000, limits: limits)
     let keys = (0..<40).map { key("c/d\($0)") } + (0..<10).map { key("c/x/s/d\($0)") }
     let history = CommitHistory(fixture)
     for key in keys { try await history.commit([.set(key, generator.fields())]) }

@@ -9,9 +9,11 @@ import Testing
 
 @Suite("Listening")
 struct ListenSessionTests {
-  @Test("a first snapshot that is sent in pieces is one state, whatever is committed then, and the changes follow")
+  @Test(
+    "a first snapshot that is sent in pieces is one state, whatever is committed then, and the changes follow",
+    .everyStorage)
   func pieces() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     let count = 800
     _ = try await fixture.storage.commit(
       CommitRequest(mutations: (0..<count).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
@@ -83,9 +85,9 @@ struct ListenSessionTests {
   private static let all = Query(path: path("c"))
   private static let large = all.with(filter: .field(field("n"), .greaterThan, 10.value))
 
-  @Test("a target starts with add, its documents, current and one global snapshot")
+  @Test("a target starts with add, its documents, current and one global snapshot", .everyStorage)
   func start() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     try await fixture.set("c/b", ["n": 1.value])
     var listener = Listener(fixture)
@@ -93,9 +95,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == [])
   }
 
-  @Test("a change to one of 1,000 documents sends one document")
+  @Test("a change to one of 1,000 documents sends one document", .everyStorage)
   func incremental() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     _ = try await fixture.storage.commit(
       CommitRequest(mutations: (0..<1000).map { .set(key("c/d\($0)"), ["n": 20.value]) }))
     var listener = Listener(fixture)
@@ -104,9 +106,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/d500 in 2", "snapshot"])
   }
 
-  @Test("leaving by an update, being deleted and coming in are told, the rest is not")
+  @Test("leaving by an update, being deleted and coming in are told, the rest is not", .everyStorage)
   func membership() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     try await fixture.set("c/b", ["n": 20.value])
     var listener = Listener(fixture)
@@ -123,9 +125,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/new in 2", "snapshot"])
   }
 
-  @Test("a write that changes nothing sends nothing")
+  @Test("a write that changes nothing sends nothing", .everyStorage)
   func unchanged() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 20.value])
     var listener = Listener(fixture)
     _ = try await listener.add(Self.large)
@@ -133,9 +135,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == [])
   }
 
-  @Test("what one commit changes in several targets comes in one snapshot, each document in one message")
+  @Test("what one commit changes in several targets comes in one snapshot, each document in one message", .everyStorage)
   func severalTargets() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a", ["n": 1.value])
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all, id: 2)
@@ -149,9 +151,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/b in 4", "snapshot"])
   }
 
-  @Test("commits that wait together give one snapshot, and read times never go back")
+  @Test("commits that wait together give one snapshot, and read times never go back", .everyStorage)
   func order() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all)
     try await fixture.set("c/a", ["n": 1.value])
@@ -162,9 +164,9 @@ struct ListenSessionTests {
     #expect(listener.readTimes == listener.readTimes.sorted())
   }
 
-  @Test("only commits that touch a target wake the stream")
+  @Test("only commits that touch a target wake the stream", .everyStorage)
   func wakes() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all, id: 2)
     _ = try await listener.add(Query(path: ResourcePath(), collectionGroup: "g"), id: 4)
@@ -207,7 +209,7 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == [])
   }
 
-  @Test("a document of two documents targets wakes the stream until the second one is removed")
+  @Test("a document of two documents targets wakes the stream until the second one is removed", .everyStorage)
   func sharedDocument() async throws {
     func request(_ id: TargetID, _ paths: [String]) -> Google_Firestore_V1_ListenRequest {
       .with {
@@ -215,7 +217,7 @@ struct ListenSessionTests {
         $0.addTarget.documents.documents = paths.map(name)
       }
     }
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.handle(request(2, ["c/a", "c/b"]))
     _ = try await listener.handle(request(4, ["c/b", "c/d"]))
@@ -230,9 +232,9 @@ struct ListenSessionTests {
     #expect(listener.wakeCount == 1)
   }
 
-  @Test("targets are named in the order of their numbers, whatever the order of their requests")
+  @Test("targets are named in the order of their numbers, whatever the order of their requests", .everyStorage)
   func targetOrder() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     for id: TargetID in [6, 2, 8, 4] { _ = try await listener.add(Self.all, id: id) }
     try await fixture.set("c/a")
@@ -245,9 +247,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/b in 2 4 6 7", "snapshot"])
   }
 
-  @Test("a target without a number gets a free one, also next to the highest number that there is")
+  @Test("a target without a number gets a free one, also next to the highest number that there is", .everyStorage)
   func freeNumber() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     #expect(try await listener.add(Self.all, id: 0).first == "add 1")
     _ = try await listener.add(Self.all, id: .max)
@@ -257,9 +259,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/a in 1 2 3 \(TargetID.max)", "snapshot"])
   }
 
-  @Test("a limit shows its window: newcomers push out, leavers make room, others are not mentioned")
+  @Test("a limit shows its window: newcomers push out, leavers make room, others are not mentioned", .everyStorage)
   func limit() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     for n in [10, 20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
     let query = Self.all.with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 2)
     var listener = Listener(fixture)
@@ -274,9 +276,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/d15 out 2", "c/d30 in 2", "snapshot"])
   }
 
-  @Test("a documents target tells what exists and what does not")
+  @Test("a documents target tells what exists and what does not", .everyStorage)
   func documents() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a")
     var message = Google_Firestore_V1_ListenRequest()
     message.addTarget.targetID = 3
@@ -289,9 +291,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/a deleted 3", "snapshot"])
   }
 
-  @Test("once: the target is removed after its first snapshot")
+  @Test("once: the target is removed after its first snapshot", .everyStorage)
   func once() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     try await fixture.set("c/a")
     var listener = Listener(fixture)
     let messages = try await listener.add(Self.all, once: true)
@@ -300,9 +302,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == [])
   }
 
-  @Test("a query that cannot run ends its target, not the stream")
+  @Test("a query that cannot run ends its target, not the stream", .everyStorage)
   func badQuery() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all, id: 2)
     let empty = Self.all.with(filter: .field(field("a"), .in, .array([])))
@@ -330,9 +332,9 @@ struct ListenSessionTests {
     #expect(try await listener.catchUp() == ["c/a in 2", "snapshot"])
   }
 
-  @Test("requests that make no sense end the stream")
+  @Test("requests that make no sense end the stream", .everyStorage)
   func badRequests() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all, id: 2)
     await #expect(throws: StatusError.self) { _ = try await listener.add(Self.all, id: 2) }
@@ -344,9 +346,9 @@ struct ListenSessionTests {
     #expect(try await listener.remove(99) == ["remove 99"])
   }
 
-  @Test("an idle stream gets a fresh token when the database has moved on")
+  @Test("an idle stream gets a fresh token when the database has moved on", .everyStorage)
   func refresh() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     _ = try await listener.add(Self.all)
     #expect(try await listener.refresh() == [])
@@ -356,9 +358,9 @@ struct ListenSessionTests {
     #expect(try await listener.refresh() == [])
   }
 
-  @Test("a stream that has fallen behind the feed gets the difference from the log in one snapshot")
+  @Test("a stream that has fallen behind the feed gets the difference from the log in one snapshot", .everyStorage)
   func fallenBehind() async throws {
-    let fixture = try StorageFixture(feedCapacity: 4)
+    let fixture = try await TestedDatabase(feedCapacity: 4)
     try await fixture.set("c/gone", ["n": 20.value])
     try await fixture.set("c/still", ["n": 20.value])
     var listener = Listener(fixture)

@@ -9,9 +9,9 @@ import Testing
 struct PassingDocumentTests {
   private let large = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 10.value))
 
-  @Test("a document that comes in and leaves in one step is told of", arguments: [nil, 10])
+  @Test("a document that comes in and leaves in one step is told of", .everyStorage, arguments: [nil, 10])
   func live(limit: Int?) async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     for n in [20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
     _ = try await listener.add(limit.map { large.with(limit: $0) } ?? large)
@@ -21,9 +21,9 @@ struct PassingDocumentTests {
     #expect(try await listener.catchUp().sorted() == ["c/dies deleted 2", "c/leaves out 2", "snapshot"])
   }
 
-  @Test("a document that comes in and leaves while a full window has to be read again is told of")
+  @Test("a document that comes in and leaves while a full window has to be read again is told of", .everyStorage)
   func window() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     var listener = Listener(fixture)
     for n in [20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
     _ = try await listener.add(large.with(limit: 2))
@@ -35,9 +35,9 @@ struct PassingDocumentTests {
     #expect(try await listener.catchUp().sorted() == told)
   }
 
-  @Test("a document that came in and left since the token is told of")
+  @Test("a document that came in and left since the token is told of", .everyStorage)
   func resumed() async throws {
-    let fixture = try StorageFixture()
+    let fixture = try await TestedDatabase()
     for n in [20, 30] { try await fixture.set("c/d\(n)", ["n": n.value]) }
     try await fixture.set("c/changes", ["n": 1.value])
     var first = Listener(fixture)

@@ -42,10 +42,10 @@ actor ViewedStream {
     }
   }
 
-  init(_ fixture: StorageFixture, wake: @escaping @Sendable () -> Void = {}) {
+  init(_ fixture: any ListenedFixture, wake: @escaping @Sendable () -> Void = {}) {
     let inbox = Inbox()
     self.inbox = inbox
-    feed = fixture.storage.feed
+    feed = fixture.feed
     subscriber = feed.subscribe(wake: wake)
     session = ListenSession(database: fixture.database.session, subscriber: subscriber) { messages in
       await inbox.append(try messages.flatMap { try $0.decoded })

@@ -24,7 +24,7 @@ final class WokenStream: Sendable {
   private let ledger = Ledger()
   private let events: AsyncStream<Event>.Continuation
 
-  init(_ fixture: StorageFixture) {
+  init(_ fixture: any ListenedFixture) {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     let stream = ViewedStream(fixture) { [ledger] in
       ledger.counts.withLock { $0.posted += 1 }

@@ -1,0 +1,92 @@
+#if PostgreSQL
+  internal import ArgumentParser
+  internal import Foundation
+  internal import HearthServer
+
+  /// `hearth storage`: prepares and checks a PostgreSQL database in which several servers keep their databases.
+  struct StorageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "storage", abstract: "Prepare and check a PostgreSQL database that several servers share.",
+      subcommands: [Create.self, Upgrade.self, Check.self])
+
+    /// The address of the database.
+    struct Address: ParsableArguments {
+      @Argument(
+        help: ArgumentHelp(
+          """
+          The PostgreSQL database, such as postgres://user@host/name; \(ClusterOptions.variable) by default. The password comes from \
+          PGPASSFILE or PGPASSWORD.
+          """))
+      var url: String?
+
+      func location() throws -> ClusterLocation {
+        guard let url = url ?? ProcessInfo.processInfo.environment[ClusterOptions.variable], !url.isEmpty else {
+          throw ValidationError(
+            "Say which PostgreSQL database: give its URL, such as postgres://user@host/name, or set \(ClusterOptions.variable).")
+        }
+        return ClusterLocation(url: url)
+      }
+    }
+
+    /// Runs `body`, and ends the program with the reason if it fails.
+    fileprivate static func perform(_ name: String, _ body: () async throws -> Void) async throws {
+      do {
+        try await body()
+      } catch let error as ServerError {
+        Terminal.writeError("hearth storage \(name): \(Terminal.safe(error.description))")
+        throw ExitCode.failure
+      }
+    }
+
+    struct Create: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Make the tables in a PostgreSQL database, which may hold others.")
+
+      @OptionGroup var address: Address
+
+      func run() async throws {
+        let location = try address.location()
+        try await StorageCommand.perform("create") {
+          try await ClusterSetup(location).create()
+          Terminal.write("The tables are made. Serve with: hearth serve --storage URL")
+        }
+      }
+    }
+
+    struct Upgrade: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "upgrade", abstract: "Bring the tables of an older release to those of this one.",
+        discussion: "Servers of the release before may go on while they are replaced one after the other.")
+
+      @OptionGroup var address: Address
+
+      func run() async throws {
+        let location = try address.location()
+        try await StorageCommand.perform("upgrade") {
+          let former = try await ClusterSetup(location).upgrade()
+          Terminal.write("The tables have schema \(former), which is that of this release.")
+        }
+      }
+    }
+
+    struct Check: AsyncParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Check that a PostgreSQL server does what the servers need.",
+        discussion: """
+          Looks at its settings and the tables, and tries on a table of its own that commits are seen in their order, that one lock makes \
+          others wait, and that notifications arrive.
+          """)
+
+      @OptionGroup var address: Address
+
+      func run() async throws {
+        let location = try address.location()
+        try await StorageCommand.perform("check") {
+          let report = try await ClusterCheck(location).run()
+          for line in report.lines { Terminal.write(Terminal.safe(line)) }
+          guard report.isGood else { throw ExitCode.failure }
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,114 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPostgres
+  internal import HearthRPC
+  internal import Logging
+  internal import Synchronization
+
+  /// The PostgreSQL server of a cluster as one node uses it: its sessions, and what all databases of the node share.
+  final class ClusterEngine: Sendable {
+    /// What only tests set.
+    struct Hooks: Sendable {
+      /// Called on the thread of a session that holds an order row, between the two round trips of a group of commits.
+      var betweenRoundTrips: (@Sendable () -> Void)?
+      /// False to hear of the commits of other nodes by polling alone.
+      var sendsHints = true
+    }
+
+    let location: ClusterLocation
+    let hooks: Hooks
+    let clock: ClusterClock
+    let logger: Logger
+    /// The sessions for commits. A group of commits waits for nothing else of the node while it has one.
+    let commits: PostgresPool
+    let reads: PostgresPool
+    /// The sessions that write what a crash of the server may take: hints, and what transactions have read.
+    let relaxed: PostgresPool
+    /// Names this start of the node in `hearth_commits`.
+    let node = Int64.random(in: 1 ... .max)
+    let history: ClusterHistory
+    /// Tells the other nodes of commits.
+    let hints: HintSender
+    /// False while the server is out of reach.
+    let availability = Availability()
+    private let marks = Atomic<Int64>(0)
+
+    /// The longest time of a read or of a group of commits.
+    static let callTime = Duration.seconds(10)
+
+    /// - Throws: `configuration` for a URL that cannot be used.
+    init(
+      _ location: ClusterLocation, clock: ServerClock, hooks: Hooks = Hooks(), logger: Logger
+    ) throws(PostgresError) {
+      let configuration = try PostgresConfiguration(url: location.url)
+      self.location = location
+      self.hooks = hooks
+      self.clock = ClusterClock(clock)
+      self.logger = logger
+      let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
+      self.history = history
+      func pool(_ name: String, _ size: Int, _ settings: PostgresSessionSettings = .init()) -> PostgresPool {
+        PostgresPool(
+          configuration, label: "hearth \(name)", size: size, settings: settings,
+          onOpen: { try history.check($0) })
+      }
+      commits = pool("commits", location.commitSessions)
+      reads = pool("reads", location.readSessions)
+      var settings = PostgresSessionSettings()
+      settings.others["synchronous_commit"] = "off"
+      relaxed = pool("transactions", max(2, location.readSessions / 4), settings)
+      hints = HintSender(relaxed, node: node, isOn: hooks.sendsHints)
+    }
+
+    func close() async {
+      await commits.close()
+      await reads.close()
+      await relaxed.close()
+    }
+
+    /// A new mark of a transaction of this node.
+    func mark() -> CommitMark {
+      CommitMark(node: node, number: marks.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+
+    static var deadline: ContinuousClock.Instant { .now + callTime }
+
+    // MARK: - Reads
+
+    /// The sessions that the server may have ended since their last use, one after the other, before a read fails.
+    private static let maximumRepetitions = 3
+
+    /// Runs `body` on a session for reads, again if the session was lost.
+    func reading<Result: Sendable>(
+      _ body: @escaping @Sendable (PostgresSession) throws -> Result
+    ) async throws -> Result {
+      try await repeating(on: reads, body)
+    }
+
+    /// Runs `body`, which may take effect twice, again if the session was lost.
+    func repeating<Result: Sendable>(
+      on pool: PostgresPool, _ body: @escaping @Sendable (PostgresSession) throws -> Result
+    ) async throws -> Result {
+      let deadline = Self.deadline
+      for _ in 0..<Self.maximumRepetitions {
+        do {
+          return try await pool.withSession(deadline: deadline, body)
+        } catch let error as PostgresError {
+          guard error.mayBeRepeated else { throw error }
+        }
+      }
+      return try await pool.withSession(deadline: deadline, body)
+    }
+
+    /// The status for a client, whose reason is logged if it is one that the operator must know.
+    func status(of error: any Error, in database: DatabaseID) -> StatusError {
+      let status = StatusError(postgres: error)
+      let isExpected =
+        error is StatusError ? status.code != .dataLoss && status.code != .internal : status.code == .cancelled
+      if !isExpected {
+        logger.error("storage failed", metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
+      }
+      return status
+    }
+  }
+#endif

@@ -1,0 +1,193 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPostgres
+  internal import HearthRPC
+  internal import HearthStore
+  internal import HearthWire
+  internal import Logging
+  internal import Synchronization
+
+  /// The storage of one database in the PostgreSQL of a cluster. Several nodes have one each, and any of them commits and reads.
+  ///
+  /// Commits that wait at the same moment share one transaction, see ``GroupCommit``; one group of a node is on its way at a time. Reads have
+  /// sessions of their own. What a node keeps of a database in memory can be lost, and is checked by each transaction that depends on it.
+  final class ClusterStorage: ServerStorage {
+    /// What a node knows of the database. A session may find out that something else is so by now.
+    struct Known: Sendable, Equatable {
+      /// That of the empty database as long as there is no commit.
+      var number: Int64
+      /// See ``Epochs``.
+      var incarnation: [UInt8]
+      /// See ``ClusterHistory/number``.
+      var history: Int
+    }
+
+    struct State {
+      var known: Known
+      var epochs: Epochs
+      var isClosed = false
+      /// A group is on its way, or about to be.
+      var isCommitting = false
+      /// They wait for the end of the groups.
+      var ends: [CheckedContinuation<Void, Never>] = []
+      /// When a version was announced for a listener last.
+      var latestAnnouncement: Int64?
+      /// The database has a version that it must not have: no further commits.
+      var isBroken = false
+      /// The bytes of the history when it was trimmed last.
+      var historyBytes = 0
+      /// The declared indexes, for a database that does not exist yet; nil if none were declared.
+      var declared: [IndexDefinition]?
+    }
+
+    let databaseID: DatabaseID
+    let engine: ClusterEngine
+    let limits: DatabaseLimits
+    let feed: ChangeFeed
+    let tail: ClusterTail
+    let waiting = CommitQueue<WaitingAttempt>()
+    let collections = ClusterCollections()
+    let indexes: ClusterIndexes
+    let sortBudget: SortBudget
+    let translator: WireTranslator
+    let responseRetention: BatchResponses.Retention
+    /// Nil if the program has no metrics backend.
+    let metrics: ServerMetrics?
+    let logger: Logger
+    let state: Mutex<State>
+
+    /// The sizes of a feed.
+    struct FeedSizes: Sendable {
+      var commits = 4096
+      var effort = 500_000
+    }
+
+    /// Opens the database, whether it exists or not.
+    ///
+    /// - Throws: As a read, see ``ServerStorage``.
+    static func open(
+      _ id: DatabaseID, in engine: ClusterEngine, limits: DatabaseLimits = DatabaseLimits(),
+      feedSizes: FeedSizes = FeedSizes(), responseRetention: BatchResponses.Retention = BatchResponses.Retention(),
+      sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil
+    ) async throws(StatusError) -> ClusterStorage {
+      do {
+        let (known, version) = try await engine.reading { session in try find(id, engine, on: session) }
+        return ClusterStorage(
+          id, engine, known, version, limits: limits, feedSizes: feedSizes, responseRetention: responseRetention,
+          sortBudget: sortBudget, metrics: metrics)
+      } catch {
+        throw engine.status(of: error, in: id)
+      }
+    }
+
+    private init(
+      _ id: DatabaseID, _ engine: ClusterEngine, _ known: Known, _ version: SnapshotVersion, limits: DatabaseLimits,
+      feedSizes: FeedSizes, responseRetention: BatchResponses.Retention, sortBudget: SortBudget, metrics: ServerMetrics?
+    ) {
+      databaseID = id
+      self.engine = engine
+      self.limits = limits
+      self.sortBudget = sortBudget
+      self.responseRetention = responseRetention
+      self.metrics = metrics
+      logger = engine.logger
+      translator = WireTranslator(database: id)
+      indexes = ClusterIndexes()
+      feed = ChangeFeed(
+        version: version, maximumCommits: feedSizes.commits, maximumEffort: feedSizes.effort,
+        windowMemory: WindowMemory(maximumBytes: limits.windowBytes) { metrics?.exceeded(.windowBytes) })
+      tail = ClusterTail(feed: feed)
+      state = Mutex(State(known: known, epochs: Self.epochs(of: known)))
+    }
+
+    /// There is one epoch at a time: a token of another incarnation leads to a reset.
+    private static func epochs(of known: Known) -> Epochs {
+      Epochs([Epochs.Epoch(number: 1, id: known.incarnation, after: .none, first: .none)])
+    }
+
+    // MARK: - Knowledge
+
+    var known: Known { state.withLock { $0.known } }
+
+    var epochs: Epochs { state.withLock { $0.epochs } }
+
+    /// Looks the database up.
+    ///
+    /// - Returns: Also its present version.
+    private static func find(
+      _ id: DatabaseID, _ engine: ClusterEngine, on session: PostgresSession
+    ) throws -> (Known, SnapshotVersion) {
+      let history = engine.history.number
+      guard
+        let row = try session.run(
+          found.call(
+            .bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8)), .int8(ClusterSchema.emptyDatabase))
+        ).first
+      else {
+        throw StatusError(code: .dataLoss, message: "Table hearth_databases has no row of the empty database.")
+      }
+      let known = Known(number: try row.int64(0), incarnation: try row.bytes(1), history: history)
+      return (known, SnapshotVersion(microseconds: try row.int64(2)))
+    }
+
+    private static let found = PostgresStatement(
+      "open database",
+      """
+      SELECT d.number, d.incarnation,
+        (SELECT c.version FROM hearth_commits c WHERE c.database = d.number ORDER BY c.version DESC LIMIT 1)
+      FROM (
+        SELECT number, incarnation FROM hearth_databases WHERE project = $1 AND name = $2
+        UNION ALL SELECT number, incarnation FROM hearth_databases WHERE number = $3
+      ) AS d ORDER BY d.number DESC LIMIT 1
+      """, [.bytea, .bytea, .int8])
+
+    /// Takes note of what a session has found. What was kept of another history, or of the empty database, is forgotten.
+    func note(_ present: Known) {
+      let isCreated = state.withLock { state -> Bool in
+        let former = state.known
+        // A session may have looked before another one.
+        let isOlder =
+          present.history < former.history
+          || present.history == former.history && present.number == ClusterSchema.emptyDatabase
+            && former.number != ClusterSchema.emptyDatabase
+        guard former != present, !isOlder else { return false }
+        state.known = present
+        if former.incarnation != present.incarnation { state.epochs = Self.epochs(of: present) }
+        collections.forgetAll()
+        indexes.forgetAll()
+        return former.number == ClusterSchema.emptyDatabase && present.number != former.number
+      }
+      if isCreated { declareAgain() }
+    }
+
+    /// Gives the database what is known of it at the session's server, before anything of it is read there.
+    ///
+    /// - Returns: What is known after that.
+    func knownNow(on session: PostgresSession) throws -> Known {
+      let known = self.known
+      guard known.number == ClusterSchema.emptyDatabase || known.history != engine.history.number else { return known }
+      let (present, _) = try Self.find(databaseID, engine, on: session)
+      if present != known { note(present) }
+      return present
+    }
+
+    // MARK: - Use and end
+
+    func use() -> StorageUse {
+      StorageUse(
+        historyBytes: state.withLock { $0.historyBytes }, writeAheadLogBytes: 0, waitingReads: engine.reads.use.waiting)
+    }
+
+    func requireOpen() throws(StatusError) {
+      if state.withLock({ $0.isClosed }) { throw Self.shutDown }
+    }
+
+    static let shutDown = StatusError(code: .unavailable, message: "the server is shutting down")
+
+    func close() async {
+      waiting.close()
+      await groupsEnd()
+      state.withLock { $0.isClosed = true }
+    }
+  }
+#endif

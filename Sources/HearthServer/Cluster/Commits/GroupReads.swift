@@ -1,0 +1,164 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPostgres
+
+  /// What a group of commits reads under the lock of its database: the calls of one pipeline, and their results.
+  struct GroupReads {
+    /// The number of the database under whose lock the group is committed.
+    let database: Int64
+    let databaseID: DatabaseID
+    let keys: [DocumentKey]
+    let labels: [RequestLabel]
+    let ends: [TransactionEnd]
+
+    /// The results.
+    struct Found {
+      var order: ClusterOrder.State
+      /// The number of a database that was created since it was looked for, and the highest number of all. Only read under the lock of the
+      /// empty database.
+      var creation: (number: Int64?, highest: Int64)?
+      /// The documents of ``keys``, found or missing, and nil for those that were too much to be read at once.
+      var documents: [DocumentKey: Document?] = [:]
+      /// The numbers of the collections of ``keys``.
+      var collections: [ResourcePath: Int64] = [:]
+      var highestCollection: Int64 = 0
+      var responses: [RequestLabel: [UInt8]] = [:]
+      /// The transactions that have a row, and the answers to the checks of what they have read.
+      var transactions: TransactionFindings = .init()
+    }
+
+    /// Documents beyond so many bytes are read one by one when they are needed.
+    private static let bytesAtOnce: Int64 = 8 << 20
+
+    private var paths: [ResourcePath] { Array(Set(keys.map(\.collectionPath))) }
+
+    /// Begins the transaction, takes the lock and reads.
+    func run(on session: PostgresSession) throws -> Found {
+      let (keys, paths) = (keys, paths)
+      var calls = [.begin] + ClusterOrder.calls(database)
+      var next = calls.count
+      func add(_ call: PostgresCall) -> Int {
+        calls.append(call)
+        defer { next += 1 }
+        return next
+      }
+      let creation =
+        database == ClusterSchema.emptyDatabase
+        ? (add(Self.find(databaseID)), add(Self.highestDatabase.call())) : nil
+      let collections = add(
+        Self.collections.call(.int8(database), .byteaArray(paths.map(ClusterNames.pathHash))))
+      let highest = add(Self.highestCollection.call(.int8(database)))
+      let documents = add(Self.documents(keys, in: database, bytes: Self.bytesAtOnce))
+      let responses = labels.isEmpty ? nil : add(Self.responses(labels, in: database))
+      let checks = ends.map { end in end.calls(in: database).map { add($0) } }
+
+      let results = try session.run(calls)
+      var found = Found(order: try ClusterOrder.state(results[1...]))
+      if let creation {
+        found.creation = (try results[creation.0].first?.int64(0), try results[creation.1].only().int64(0))
+      }
+      for row in results[collections] {
+        if let number = try row.optionalInt64(1) { found.collections[paths[try Self.index(row, of: paths)]] = number }
+      }
+      found.highestCollection = try results[highest].first?.int64(0) ?? 0
+      for row in results[documents] {
+        found.documents[keys[try Self.index(row, of: keys)]] = try Self.document(
+          row, of: keys, missingAt: found.order.latest)
+      }
+      if let responses {
+        for row in results[responses] {
+          if let response = try row.optionalBytes(1) {
+            found.responses[labels[try Self.index(row, of: labels)]] = response
+          }
+        }
+      }
+      for (end, indices) in zip(ends, checks) {
+        try found.transactions.note(end, indices.map { results[$0] })
+      }
+      return found
+    }
+
+    // MARK: - Statements
+
+    /// Looks for the number of a database.
+    static func find(_ id: DatabaseID) -> PostgresCall {
+      findDatabase.call(.bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8)))
+    }
+
+    /// Reads the present documents of some keys.
+    ///
+    /// - Parameter bytes: The sizes of documents are added up in the order of the keys; those beyond the limit are without fields.
+    static func documents(_ keys: [DocumentKey], in database: Int64, bytes: Int64) -> PostgresCall {
+      documents.call(
+        .int8(database), .byteaArray(keys.map { ClusterNames.pathHash($0.collectionPath) }),
+        .byteaArray(keys.map { ClusterNames.idBytes($0.id) }), .int8(bytes))
+    }
+
+    /// The document of a row of ``documents(_:in:bytes:)``, found or missing; nil if it is too large.
+    static func document(
+      _ row: PostgresRow, of keys: [DocumentKey], missingAt latest: SnapshotVersion
+    ) throws -> Document? {
+      let key = keys[try index(row, of: keys)]
+      guard let version = try row.optionalInt64(1) else { return .missing(key, version: latest) }
+      guard let fields = try row.optionalBytes(3) else { return nil }
+      return .found(
+        key, version: SnapshotVersion(microseconds: version),
+        createTime: SnapshotVersion(microseconds: try row.int64(2)), fields: EncodedFields(uncheckedBytes: fields))
+    }
+
+    /// The index of the element that a row is for: its first column counts from 1.
+    private static func index(_ row: PostgresRow, of elements: [some Any]) throws -> Int {
+      let index = Int(try row.int64(0)) - 1
+      guard elements.indices.contains(index) else {
+        throw PostgresError(.badResult, "A row is for element \(index) of \(elements.count).")
+      }
+      return index
+    }
+
+    private static func responses(_ labels: [RequestLabel], in database: Int64) -> PostgresCall {
+      responses.call(
+        .int8(database), .byteaArray(labels.map { $0.label.identity.bytes }), .byteaArray(labels.map(\.digest)))
+    }
+
+    private static let findDatabase = PostgresStatement(
+      "find database", "SELECT number, incarnation FROM hearth_databases WHERE project = $1 AND name = $2",
+      [.bytea, .bytea])
+
+    private static let highestDatabase = PostgresStatement(
+      "highest database", "SELECT number FROM hearth_databases ORDER BY number DESC LIMIT 1")
+
+    private static let collections = PostgresStatement(
+      "collections of a group",
+      """
+      SELECT k.position, c.number FROM unnest($2::bytea[]) WITH ORDINALITY AS k (hash, position)
+      LEFT JOIN LATERAL (
+        SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
+      """, [.int8, .byteaArray])
+
+    private static let highestCollection = PostgresStatement(
+      "highest collection",
+      "SELECT number FROM hearth_collections WHERE database = $1 ORDER BY number DESC LIMIT 1", [.int8])
+
+    private static let documents = PostgresStatement(
+      "documents of a group",
+      """
+      SELECT k.position, d.version, d.create_time,
+        CASE WHEN sum(octet_length(d.fields)) OVER (ORDER BY k.position) <= $4 THEN d.fields END
+      FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (hash, id, position)
+      LEFT JOIN LATERAL (
+        SELECT number FROM hearth_collections WHERE database = $1 AND path_hash = k.hash LIMIT 1) c ON true
+      LEFT JOIN LATERAL (
+        SELECT version, create_time, fields FROM hearth_documents
+        WHERE database = $1 AND collection = c.number AND id = k.id LIMIT 1) d ON true
+      """, [.int8, .byteaArray, .byteaArray, .int8])
+
+    private static let responses = PostgresStatement(
+      "responses of a group",
+      """
+      SELECT k.position, r.response FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (identity, digest, position)
+      LEFT JOIN LATERAL (
+        SELECT response FROM hearth_batch_responses
+        WHERE database = $1 AND identity = k.identity AND digest = k.digest LIMIT 1) r ON true
+      """, [.int8, .byteaArray, .byteaArray])
+  }
+#endif

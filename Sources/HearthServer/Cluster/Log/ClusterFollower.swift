@@ -1,0 +1,173 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPostgres
+  internal import HearthRPC
+  internal import Logging
+  internal import Synchronization
+
+  /// Looks for the commits of other nodes, for the databases that somebody listens to on this one: regularly, and when a hint comes.
+  final class ClusterFollower: Sendable {
+    private struct State {
+      var listener: PostgresListener?
+      var tasks: [Task<Void, Never>] = []
+      /// The polls in a row that have found commits of others which no hint had told of.
+      var unheard = 0
+      /// Hints have come since the latest poll.
+      var isHinted = false
+      var isWarned = false
+      /// The time of the latest look at the server, in microseconds that have elapsed.
+      var latestLook: Int64?
+    }
+
+    private let engine: ClusterEngine
+    private let storages: @Sendable () -> [ClusterStorage]
+    private let state = Mutex(State())
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// The interval of polls where hints do not arrive, for instance behind a pooler that forgets LISTEN.
+    private static let shortInterval = Duration.milliseconds(25)
+    /// The polls in a row after which hints count as lost.
+    private static let maximumUnheard = 20
+    /// The interval of looks at the server while nobody listens, in microseconds.
+    private static let lookInterval: Int64 = 1_000_000
+    private static let lookTime = Duration.seconds(2)
+
+    /// - Parameter storages: Gives the open databases.
+    init(_ engine: ClusterEngine, storages: @escaping @Sendable () -> [ClusterStorage]) {
+      self.engine = engine
+      self.storages = storages
+      (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func begin() throws(PostgresError) {
+      let configuration = try PostgresConfiguration(url: engine.location.url)
+      let polling = Task { [self] in
+        for await _ in wakes { await look() }
+      }
+      let timer = Task { [self] in
+        while (try? await Task.sleep(for: interval)) != nil { wake.yield() }
+      }
+      let listener =
+        engine.hooks.sendsHints
+        ? try PostgresListener(configuration, label: "hearth hints", channels: [HintSender.channel]) { [weak self] in
+          self?.hear($0)
+        } : nil
+      state.withLock { state in
+        state.listener = listener
+        state.tasks = [polling, timer]
+      }
+    }
+
+    func close() async {
+      let (listener, tasks) = state.withLock { ($0.listener, $0.tasks) }
+      for task in tasks { task.cancel() }
+      wake.finish()
+      await listener?.close()
+      for task in tasks { await task.value }
+    }
+
+    private var interval: Duration {
+      let isHearing = engine.hooks.sendsHints && state.withLock { $0.unheard < Self.maximumUnheard }
+      return isHearing ? engine.location.polling : min(engine.location.polling, Self.shortInterval)
+    }
+
+    // MARK: - Hints
+
+    private func hear(_ event: PostgresListener.Event) {
+      switch event {
+      // What was sent before is lost.
+      case .listening: wake.yield()
+      case .notification(_, let payload):
+        guard let hint = Hint(payload), hint.node != engine.node else { return }
+        state.withLock { state in
+          state.isHinted = true
+          state.unheard = 0
+        }
+        wake.yield()
+      case .disconnected(let error):
+        engine.logger.debug("hints of commits are not heard for now", metadata: ["error": .escaped("\(error)")])
+      }
+    }
+
+    // MARK: - Polls
+
+    private func look() async {
+      let listened = storages().filter { $0.feed.hasListeners }
+      let now = engine.clock.node.elapsedMicroseconds
+      let isDue = state.withLock { state in
+        guard !listened.isEmpty || state.latestLook.map({ now - $0 >= Self.lookInterval }) ?? true else { return false }
+        state.latestLook = now
+        return true
+      }
+      guard isDue else { return }
+      do {
+        let found = try await engine.reads.withSession(deadline: .now + Self.lookTime) { [listened] session in
+          try Self.poll(listened, on: session)
+        }
+        engine.availability.set(true)
+        note(found)
+      } catch {
+        guard !Task.isCancelled else { return }
+        engine.availability.set(false)
+      }
+    }
+
+    private struct News: Sendable {
+      var storage: ClusterStorage
+      var present: ClusterStorage.Present
+    }
+
+    /// Reads the present of some databases: one round trip, however many they are.
+    private static func poll(_ storages: [ClusterStorage], on session: PostgresSession) throws -> [News] {
+      let known = try storages.map { try $0.knownNow(on: session) }
+      let rows = try session.run(presents.call(.int8Array(known.map(\.number))))
+      return try rows.compactMap { row in
+        let index = Int(try row.int64(0)) - 1
+        guard storages.indices.contains(index),
+          let present = try ClusterStorage.Present(row, of: known[index], in: storages[index].engine)
+        else { return nil }
+        return News(storage: storages[index], present: present)
+      }
+    }
+
+    private func note(_ found: [News]) {
+      for news in found {
+        news.storage.note(news.present.known)
+        engine.history.note(news.present.latest, of: news.present.known.number)
+        Task { [self] in
+          if await news.storage.follow(news.present) { noteCommitsOfOthers() }
+        }
+      }
+    }
+
+    /// A poll has found commits of other nodes.
+    private func noteCommitsOfOthers() {
+      let isLost = state.withLock { state in
+        if state.isHinted {
+          state.isHinted = false
+          return false
+        }
+        state.unheard += 1
+        guard engine.hooks.sendsHints, state.unheard >= Self.maximumUnheard, !state.isWarned else { return false }
+        state.isWarned = true
+        return true
+      }
+      guard isLost else { return }
+      engine.logger.warning(
+        "commits of other nodes are found that NOTIFY has not told of; is there a pooler in transaction mode? Polling goes on faster"
+      )
+    }
+
+    private static let presents = PostgresStatement(
+      "presents",
+      """
+      SELECT k.position, d.latest, d.log_start, d.incarnation, clock_timestamp()
+      FROM unnest($1::bigint[]) WITH ORDINALITY AS k (number, position)
+      LEFT JOIN LATERAL (
+        SELECT log_start, incarnation, (
+          SELECT c.version FROM hearth_commits c WHERE c.database = number ORDER BY c.version DESC LIMIT 1) AS latest
+        FROM hearth_databases WHERE number = k.number LIMIT 1) d ON true
+      """, [.int8Array])
+  }
+#endif

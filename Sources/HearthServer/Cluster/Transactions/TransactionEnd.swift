@@ -1,0 +1,79 @@
+#if PostgreSQL
+  internal import HearthModel
+  internal import HearthPostgres
+  internal import HearthWire
+
+  /// A transaction that a commit ends.
+  struct TransactionEnd: Sendable {
+    let id: [UInt8]
+    /// The digest of the writes: a repeated commit has the same.
+    let digest: [UInt8]
+    /// Nil if it has read nothing.
+    var check: ClusterReadCheck?
+
+    /// What has to be read under the lock of the database.
+    func calls(in database: Int64) -> [PostgresCall] {
+      [TransactionRow.lock.call(.bytea(id))] + (check.map { [$0.call(in: database)] } ?? [])
+    }
+  }
+
+  /// What is found under the lock of transactions that the commits of a group end.
+  struct TransactionFindings {
+    private struct Finding {
+      /// Nil if there is none.
+      var row: TransactionRow?
+      var verdict: ClusterReadCheck.Verdict
+    }
+
+    enum Verdict {
+      /// Its commit may go on.
+      case open
+      /// It has ended with the same commit before, or with another one.
+      case ended(Result<CommitOutcome, StatusError>)
+      /// Too much was written since its reads were checked.
+      case unchecked
+    }
+
+    private var findings: [[UInt8]: Finding] = [:]
+
+    /// - Parameter results: Those of ``TransactionEnd/calls(in:)``.
+    mutating func note(_ end: TransactionEnd, _ results: [PostgresRows]) throws {
+      var finding = Finding(row: try results.first?.first.map(TransactionRow.init), verdict: .holds)
+      if let check = end.check, results.count > 1 {
+        finding.verdict = check.verdict(on: try results[1].map(ChangeRow.init))
+      }
+      findings[end.id] = finding
+    }
+
+    /// - Parameters:
+    ///   - evaluation: What the commits of the group change that come before.
+    ///   - time: The present time, in microseconds since 1970.
+    /// - Throws: ABORTED for a conflict.
+    func verdict(
+      on end: TransactionEnd, beside evaluation: GroupEvaluation, at time: Int64, translator: WireTranslator
+    ) throws -> Verdict {
+      guard let finding = findings[end.id], let row = finding.row else { return .ended(.failure(.transactionClosed)) }
+      switch row.state {
+      case .open where row.expiry <= time: return .ended(.failure(.transactionExpired))
+      case .open: break
+      case .aborted: return .ended(.failure(.transactionAborted))
+      case .ended:
+        guard let outcome = row.outcome(of: end.digest, at: time) else { return .ended(.failure(.transactionClosed)) }
+        return .ended(try EndedTransaction.result(of: outcome, by: translator))
+      }
+      guard let check = end.check else { return .open }
+      if finding.verdict == .conflict || check.isBroken(by: evaluation.net.values) { throw ReadCheck.conflict }
+      return finding.verdict == .unfinished ? .unchecked : .open
+    }
+  }
+
+  extension StatusError {
+    static let transactionExpired = StatusError(
+      code: .invalidArgument, message: "The referenced transaction has expired or is no longer valid.")
+    static let transactionClosed = StatusError(code: .invalidArgument, message: "Transaction is invalid or closed.")
+    static let transactionAborted = StatusError(
+      code: .aborted, message: "The transaction was aborted because the database was cleared. Please try again.")
+    static let transactionLost = StatusError(
+      code: .aborted, message: "The transaction was aborted because the database was restarted. Please try again.")
+  }
+#endif

@@ -1,0 +1,108 @@
+#if PostgreSQL
+  internal import HearthPostgres
+
+  extension ClusterJanitor {
+    /// A table whose rows are removed by their version.
+    struct VersionedTable: Sendable {
+      /// Finds the version of a row behind so many others.
+      let bound: PostgresStatement
+      let delete: PostgresStatement
+
+      init(_ table: String) {
+        bound = PostgresStatement(
+          "bound of \(table)",
+          "SELECT version FROM \(table) WHERE database = $1 AND version <= $2 ORDER BY version LIMIT 1 OFFSET $3",
+          [.int8, .int8, .int8])
+        delete = PostgresStatement(
+          "trim \(table)", "DELETE FROM \(table) WHERE database = $1 AND version <= $2", [.int8, .int8])
+      }
+    }
+
+    static let changes = VersionedTable("hearth_changes")
+    static let commits = VersionedTable("hearth_commits")
+    static let responses = VersionedTable("hearth_batch_responses")
+
+    static let lease = PostgresStatement(
+      "lease of janitor",
+      """
+      INSERT INTO hearth_tasks (database, kind, holder, until)
+      VALUES ($1, 1, $2, clock_timestamp() + $3 * interval '1 second')
+      ON CONFLICT (database, kind) DO UPDATE SET holder = excluded.holder, until = excluded.until
+      WHERE hearth_tasks.holder = excluded.holder OR hearth_tasks.until < clock_timestamp()
+      """, [.int8, .int8, .int8])
+
+    static let present = PostgresStatement(
+      "state for janitor",
+      """
+      SELECT log_start, (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1),
+        clock_timestamp()
+      FROM hearth_databases WHERE number = $1
+      """, [.int8])
+
+    static let raise = PostgresStatement(
+      "raise start of log", "UPDATE hearth_databases SET log_start = $2 WHERE number = $1 AND log_start < $2",
+      [.int8, .int8])
+
+    static let latestBefore = PostgresStatement(
+      "latest version before",
+      "SELECT version FROM hearth_commits WHERE database = $1 AND version <= $2 ORDER BY version DESC LIMIT 1",
+      [.int8, .int8])
+
+    static let bytes = PostgresStatement(
+      "bytes of history",
+      "SELECT coalesce(sum(bytes), 0)::bigint FROM hearth_commits WHERE database = $1 AND version > $2", [.int8, .int8])
+
+    /// Finds the newest version whose changes, with the later ones, are more than so many bytes.
+    static let cut = PostgresStatement(
+      "cut of history",
+      """
+      SELECT version FROM (
+        SELECT version, sum(bytes) OVER (ORDER BY version DESC) AS later FROM hearth_commits
+        WHERE database = $1 AND version > $2
+      ) AS sums WHERE later > $3 ORDER BY version DESC LIMIT 1
+      """, [.int8, .int8, .int8])
+
+    /// Removes the oldest answers of clients that have too many, or too large ones.
+    static let trimClients = PostgresStatement(
+      "trim responses of clients",
+      """
+      DELETE FROM hearth_batch_responses WHERE (database, identity, digest) IN (
+        SELECT database, identity, digest FROM (
+          SELECT database, identity, digest, of_many,
+            row_number() OVER (PARTITION BY client ORDER BY version DESC) AS position,
+            sum(octet_length(response) + \(BatchResponses.bytesPerAnswer))
+              OVER (PARTITION BY client ORDER BY version DESC) AS bytes
+          FROM hearth_batch_responses WHERE database = $1
+        ) AS numbered
+        WHERE position > CASE WHEN of_many THEN $4 ELSE $2 END OR bytes > CASE WHEN of_many THEN $5 ELSE $3 END)
+      """, [.int8, .int8, .int8, .int8, .int8])
+
+    /// Finds the newest answer that is too many, or too large, with all later ones.
+    static let responsesBeyond = PostgresStatement(
+      "responses beyond the limits",
+      """
+      SELECT version FROM (
+        SELECT version, row_number() OVER (ORDER BY version DESC) AS position,
+          sum(octet_length(response)) OVER (ORDER BY version DESC) AS bytes
+        FROM hearth_batch_responses WHERE database = $1
+      ) AS numbered WHERE position > $2 OR bytes > $3 ORDER BY version DESC LIMIT 1
+      """, [.int8, .int8, .int8])
+
+    static let removeReads = PostgresStatement(
+      "remove reads",
+      """
+      DELETE FROM hearth_reads WHERE (transaction, hash) IN (
+        SELECT r.transaction, r.hash FROM hearth_transactions t JOIN hearth_reads r ON r.transaction = t.id
+        WHERE t.expiry < $1 LIMIT $2)
+      """, [.int8, .int8])
+
+    /// Removes ended transactions whose reads are gone.
+    static let removeTransactions = PostgresStatement(
+      "remove transactions",
+      """
+      DELETE FROM hearth_transactions WHERE id IN (
+        SELECT t.id FROM hearth_transactions t
+        WHERE t.expiry < $1 AND NOT EXISTS (SELECT 1 FROM hearth_reads r WHERE r.transaction = t.id) LIMIT $2)
+      """, [.int8, .int8])
+  }
+#endif

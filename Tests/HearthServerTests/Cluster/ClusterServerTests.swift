@@ -1,0 +1,167 @@
+#if PostgreSQL
+  import GRPCCore
+  import HearthModel
+  import HearthPostgres
+  import HearthWire
+  import PostgresSupport
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import HearthRPC
+  @testable import HearthServer
+
+  @Suite(
+    "Servers of a cluster", .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"),
+    .timeLimit(.minutes(5)))
+  struct ClusterServerTests {
+    private static let all = Query(path: path("c"))
+
+    /// Runs `body` against two servers over the same PostgreSQL database.
+    private func withServers<Result: Sendable>(
+      of cluster: ClusterFixture, polling: Duration = .milliseconds(20), port: Int? = nil,
+      _ body: (ServerFixture, ServerFixture) async throws -> Result
+    ) async throws -> Result {
+      var location = cluster.location
+      location.polling = polling
+      var other = location
+      if let port { other.url = other.url.replacing(":\(cluster.server.port)/", with: ":\(port)/") }
+      return try await ServerFixture.withServerAlone(storage: .cluster(location)) { _ in
+      } _: { one in
+        try await ServerFixture.withServerAlone(storage: .cluster(other)) { _ in
+        } _: { two in
+          try await ServerFixture.withClient(of: one) { first in
+            try await ServerFixture.withClient(of: two) { second in try await body(first, second) }
+          }
+        }
+      }
+    }
+
+    private var addTarget: Google_Firestore_V1_ListenRequest {
+      let request = TargetRequest(
+        targetID: 2, target: Self.all.target, purpose: .listen, resumeToken: [], readTime: nil, expectedCount: nil)
+      var message = ServerFixture.translator.encode(WatchRequest.addTarget(request))
+      message.database = ServerFixture.database.resourceName
+      return message
+    }
+
+    @Test("what is written at one server is read, queried and listened to at the other")
+    func sharedDatabase() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        try await withServers(of: cluster) { one, two in
+          try await one.set("c/a", ["n": 1.value])
+          #expect(try await two.get("c/a").fields["n"]?.integerValue == 1)
+          #expect(try await two.ids(Self.all) == ["a"])
+          #expect(try await two.server.databaseNames() == [ServerFixture.database])
+          let seen = Mutex<[String]>([])
+          try await two.listen([addTarget]) { response in
+            if case .documentChange(let change) = try ServerFixture.translator.decode(response) {
+              seen.withLock { $0.append(change.key.id) }
+            }
+            if case .targetChange(let change) = response.responseType, change.targetChangeType == .current {
+              try await one.set("c/b")
+            }
+            return seen.withLock { $0.count } < 2
+          }
+          #expect(seen.withLock { $0 } == ["a", "b"])
+        }
+      }
+    }
+
+    @Test("no counter of many clients at two servers loses an increase")
+    func counters() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        try await withServers(of: cluster) { one, two in
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<8 {
+              let server = writer.isMultiple(of: 2) ? one : two
+              group.addTask { for _ in 0..<10 { try await server.commit([increment("c/n")]) } }
+            }
+            try await group.waitForAll()
+          }
+          #expect(try await one.get("c/n").fields["n"]?.integerValue == 80)
+        }
+      }
+    }
+
+    @Test(
+      "a server that does not reach PostgreSQL says so, ends its listeners, and serves again; the other one goes on")
+    func unreachable() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let proxy = try FaultyProxy(to: cluster.server.port)
+        defer { proxy.close() }
+        try await withServers(of: cluster, port: proxy.port) { one, two in
+          try await one.set("c/a")
+          #expect(try await status(of: two) == 1)
+          let ending = Task {
+            try await two.listen([addTarget]) { _ in
+              proxy.refuse(true)
+              proxy.cutAll()
+              return true
+            }
+          }
+          try await waitUntil { try await status(of: two) == 2 }
+          #expect(try await status(of: one) == 1)
+          try await one.set("c/b")
+          let error = await #expect(throws: RPCError.self) { try await ending.value }
+          #expect(error?.code == .unavailable)
+          await #expect(throws: RPCError.self) { try await two.set("c/c") }
+          proxy.refuse(false)
+          try await waitUntil { try await status(of: two) == 1 }
+          #expect(try await two.ids(Self.all) == ["a", "b"])
+        }
+      }
+    }
+
+    /// The status that the health service gives: 1 for SERVING, 2 for NOT_SERVING.
+    private func status(of server: ServerFixture) async throws -> UInt8? {
+      try await server.client.unary(
+        request: ClientRequest(message: [UInt8]()),
+        descriptor: MethodDescriptor(
+          service: ServiceDescriptor(fullyQualifiedService: "grpc.health.v1.Health"), method: "Check"),
+        serializer: BytesCoder(), deserializer: BytesCoder(), options: .defaults
+      ) { try $0.message }.last
+    }
+
+    @Test("a server does not start over tables that are missing or newer, with a reason that says what to do")
+    func schemas() async throws {
+      let server = try await PostgresServer.shared()
+      let location = ClusterLocation(url: try await server.createDatabase())
+      func reason() async -> String {
+        do {
+          try await ServerFixture.withServerAlone(storage: .cluster(location)) { _ in
+          } _: { _ in
+          }
+          return ""
+        } catch {
+          return (error as? ServerError)?.description ?? "\(error)"
+        }
+      }
+      #expect(await reason().contains("hearth storage create"))
+      try await ClusterSetup(location).create()
+      await #expect(throws: ServerError.self) { try await ClusterSetup(location).create() }
+      // The servers of tests are not durable.
+      #expect(await reason().contains("fsync"))
+      let cluster = try await ClusterFixture.make()
+      try await cluster.execute("UPDATE hearth_schema SET version = 99, minimum_node = 99")
+      let error = await #expect(throws: ServerError.self) {
+        try await ServerFixture.withServerAlone(storage: .cluster(cluster.location)) { _ in
+        } _: { _ in
+        }
+      }
+      #expect(error?.description.contains("newer release") == true)
+    }
+
+    @Test("the check of a server finds the order kept and notifications heard, and what is not durable")
+    func check() async throws {
+      let cluster = try await ClusterFixture.make()
+      let report = try await ClusterCheck(cluster.location).run()
+      #expect(
+        report.lines.contains { $0.hasPrefix("ok  order") && $0.hasSuffix(" 0 late versions") }, "\(report.lines)")
+      #expect(report.lines.contains("ok  notifications: heard"))
+      #expect(report.lines.contains("BAD fsync: off"))
+      #expect(!report.isGood)
+      #expect(try await cluster.execute("SELECT 1 FROM hearth_databases").count == 1)
+    }
+  }
+#endif

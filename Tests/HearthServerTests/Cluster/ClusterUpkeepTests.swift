@@ -1,0 +1,132 @@
+#if PostgreSQL
+  import HearthModel
+  import HearthPostgres
+  import PostgresSupport
+  import TestSupport
+  import Testing
+
+  @testable import HearthServer
+
+  @Suite(
+    "The upkeep of a cluster", .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"),
+    .timeLimit(.minutes(5)))
+  struct ClusterUpkeepTests {
+    private func count(_ table: String, in cluster: ClusterFixture) async throws -> Int64 {
+      try await cluster.execute("SELECT count(*) FROM \(table)").only().int64(0)
+    }
+
+    @Test("history beyond its time goes, whole versions at a time, and reads of it are refused")
+    func history() async throws {
+      let clock = ManualClock()
+      try await ClusterFixture.withCluster(clock: clock) { cluster in
+        let storages = try await cluster.storages(2)
+        let old = try await storages[0].set("c/a", ["n": 1.value])
+        for number in 0..<50 { try await storages[number % 2].set("c/\(number)") }
+        clock.advance(seconds: 3_000)
+        let kept = try await storages[0].set("c/a", ["n": 2.value])
+        clock.advance(seconds: 1_000)
+        let present = try await storages[1].set("c/a", ["n": 3.value])
+        await storages[1].trimHistory()
+        #expect(try await count("hearth_changes", in: cluster) == 2)
+        #expect(try await storages[0].number("c/a") == 3)
+        let past = try await storages[0].documents(for: [key("c/a")], at: kept).documents[0]
+        #expect(try past.fields.decoded()["n"] == .integer(2))
+        let error = await #expect(throws: StatusError.self) {
+          try await storages[0].documents(for: [key("c/a")], at: old)
+        }
+        #expect(error?.code == .failedPrecondition)
+        // The newest version stays, however old it is.
+        clock.advance(seconds: 100_000)
+        await storages[1].trimHistory()
+        #expect(try await storages[0].currentVersion() == present)
+        #expect(try await count("hearth_changes", in: cluster) == 0)
+      }
+    }
+
+    @Test("history beyond its size goes before its time")
+    func historyBytes() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        var limits = DatabaseLimits()
+        limits.historyBytes = 50_000
+        let storage = try await cluster.node().storage(limits: limits)
+        let text = Value.string(String(repeating: "x", count: 5_000))
+        for number in 0..<40 { try await storage.set("c/a", ["n": number.value, "text": text]) }
+        await storage.trimHistory()
+        #expect((5...12).contains(try await count("hearth_changes", in: cluster)))
+        #expect((25_000...50_000).contains(storage.use().historyBytes))
+      }
+    }
+
+    @Test("one node at a time does the work")
+    func lease() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        var limits = DatabaseLimits()
+        limits.historyTime = .zero
+        let nodes = [try await cluster.node(), try await cluster.node()]
+        var storages: [ClusterStorage] = []
+        for node in nodes { storages.append(try await node.storage(limits: limits)) }
+        try await storages[0].set("c/a")
+        await storages[0].trimHistory()
+        try await storages[1].set("c/b")
+        await storages[1].trimHistory()
+        #expect(try await count("hearth_changes", in: cluster) == 1)
+        await storages[0].trimHistory()
+        #expect(try await count("hearth_changes", in: cluster) == 0)
+      }
+    }
+
+    @Test(
+      "answers to labelled requests beyond their number, their bytes and their time go, the oldest of a client first")
+    func responses() async throws {
+      let clock = ManualClock()
+      try await ClusterFixture.withCluster(clock: clock) { cluster in
+        let engine = try await cluster.node().engine
+        let storage = try await ClusterStorage.open(
+          ServerFixture.database, in: engine,
+          responseRetention: .init(microseconds: 1_000_000_000, countPerClient: 5, count: 12))
+        func commit(_ number: UInt64, of client: String) async throws -> SnapshotVersion {
+          let mutations = [Mutation.set(key("c/\(client)"), ["n": Int(number).value])]
+          let label = RequestLabel(
+            BatchLabel(cacheID: client, identity: BatchIdentity(high: 7, low: number)), mutations: mutations,
+            database: ServerFixture.database)
+          return try await storage.commit(CommitRequest(mutations: mutations, label: label)).version
+        }
+        var versions: [SnapshotVersion] = []
+        for number in UInt64(0)..<8 { versions.append(try await commit(number, of: "a")) }
+        for number in UInt64(0)..<3 { _ = try await commit(100 + number, of: "b") }
+        await storage.trimHistory()
+        #expect(try await count("hearth_batch_responses", in: cluster) == 8)
+        #expect(try await commit(7, of: "a") == versions[7])
+        #expect(try await commit(0, of: "a") > versions[7])
+        for client in 0..<3 { for number in UInt64(0)..<4 { _ = try await commit(1_000 + number, of: "c\(client)") } }
+        await storage.trimHistory()
+        #expect(try await count("hearth_batch_responses", in: cluster) <= 12)
+        clock.advance(seconds: 2_000)
+        await storage.trimHistory()
+        #expect(try await count("hearth_batch_responses", in: cluster) == 0)
+      }
+    }
+
+    @Test("transactions that have ended go with what they have read")
+    func transactions() async throws {
+      let clock = ManualClock()
+      try await ClusterFixture.withCluster(clock: clock) { cluster in
+        let node = try await cluster.transactions(1)[0]
+        try await node.storage.set("c/a")
+        for _ in 0..<3 {
+          let id = try await node.begin(.optimistic, repeating: [], at: nil)
+          _ = try await node.read(id, keys: (0..<10).map { key("c/\($0)") }, query: nil)
+        }
+        let ended = try await node.begin(.optimistic, repeating: [], at: nil)
+        _ = try await node.read(ended, keys: [key("c/a")], query: nil)
+        _ = try await node.commit(CommitRequest(mutations: [increment("c/a")]), ending: ended)
+        await node.storage.trimHistory()
+        #expect(try await count("hearth_transactions", in: cluster) == 4)
+        clock.advance(seconds: 300)
+        await node.storage.trimHistory()
+        #expect(try await count("hearth_transactions", in: cluster) == 0)
+        #expect(try await count("hearth_reads", in: cluster) == 0)
+      }
+    }
+  }
+#endif
