@@ -16,10 +16,16 @@
         """, valueName: "url"))
     var storage: String?
 
-    @Option(help: "The name of this server among those that share the PostgreSQL database; that of the machine by default.")
+    @Option(
+      help: """
+        The name of this server among those that share the PostgreSQL database; that of the machine by default.
+        """)
     var nodeName: String?
 
-    @Option(help: "Milliseconds between looks for the commits of the other servers, which are heard of earlier as a rule.")
+    @Option(
+      help: """
+        Milliseconds between looks for the commits of the other servers, which are heard of earlier as a rule.
+        """)
     var pollMilliseconds = 100
 
     @Flag(help: "Serve although settings of the PostgreSQL server let it lose acknowledged commits in a crash.")

@@ -47,7 +47,8 @@ struct PlaceOptions: ParsableArguments {
       guard cluster.location(isElsewhere: isElsewhere) != nil else {
         guard !isElsewhere else { return }
         throw ValidationError(
-          "Say where the databases are to be kept: --data FOLDER, --in-memory or --storage URL (\(ClusterOptions.variable)).")
+          "Say where the databases are to be kept: --data FOLDER, --in-memory or --storage URL (\(ClusterOptions.variable))."
+        )
       }
       guard !isElsewhere else {
         throw ValidationError(

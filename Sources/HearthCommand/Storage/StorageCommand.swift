@@ -22,7 +22,8 @@
       func location() throws -> ClusterLocation {
         guard let url = url ?? ProcessInfo.processInfo.environment[ClusterOptions.variable], !url.isEmpty else {
           throw ValidationError(
-            "Say which PostgreSQL database: give its URL, such as postgres://user@host/name, or set \(ClusterOptions.variable).")
+            "Say which PostgreSQL database: give its URL, such as postgres://user@host/name, or set \(ClusterOptions.variable)."
+          )
         }
         return ClusterLocation(url: url)
       }

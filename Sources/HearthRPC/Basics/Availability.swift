@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Whether the server can do its work now, for those who ask for its health.
+/// Tracks whether the server can do its work now, for callers that ask for its health.
 package final class Availability: Sendable {
   private struct State {
     var isAvailable = true

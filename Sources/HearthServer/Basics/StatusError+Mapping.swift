@@ -6,6 +6,16 @@ extension StatusError {
   static func invalid(_ message: String) -> StatusError {
     StatusError(code: .invalidArgument, message: message)
   }
+
+  /// The status of a read at a version to which the log does not reach back.
+  static let readTimeTooOld = StatusError(
+    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
+
+  /// The status of an optimistic transaction that has lost against another one.
+  static let transactionConflict = StatusError(
+    code: .aborted,
+    message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
+      + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
 }
 
 extension WireError: StatusConvertible {

@@ -55,7 +55,7 @@ final class ChangeFeed: Sendable {
   /// The newest commit that is durable.
   var latestVersion: SnapshotVersion { inbox.withLock { $0.latest } }
 
-  /// True while a stream follows a target. Whoever finds it false may publish a commit as one that is not complete.
+  /// True while a stream follows a target. A caller that finds it false may publish incomplete commits.
   var hasListeners: Bool { inbox.withLock { $0.hasListeners } }
 
   /// Adds a commit. Called in the order of versions, after the commit is durable.

@@ -29,7 +29,7 @@ struct CommittedChange: Sendable {
     documentCount = transitions.count
   }
 
-  /// Commits up to a version of which nothing else is known. Listeners take them from the change log.
+  /// Commits up to a version, with unknown changes. Listeners take them from the change log.
   init(unknownThrough version: SnapshotVersion) {
     self.init(version: version)
     documentCount = 1

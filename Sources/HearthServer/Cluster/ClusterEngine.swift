@@ -7,7 +7,7 @@
 
   /// The PostgreSQL server of a cluster as one node uses it: its sessions, and what all databases of the node share.
   final class ClusterEngine: Sendable {
-    /// What only tests set.
+    /// Settings for tests only.
     struct Hooks: Sendable {
       /// Called on the thread of a session that holds an order row, between the two round trips of a group of commits.
       var betweenRoundTrips: (@Sendable () -> Void)?

@@ -6,9 +6,9 @@
   ///
   /// The lock of one group of commits is released only after the group is visible to new snapshots, and the next group writes nothing before
   /// it has the lock. So every snapshot contains a prefix of the groups, and the newest row of `hearth_commits` names that prefix: nothing can
-  /// appear below a version that somebody has seen.
+  /// appear below a version that a reader has seen.
   enum ClusterOrder {
-    /// What the holder of the lock finds.
+    /// The state of a database as the holder of its lock finds it.
     struct State: Sendable, Equatable {
       var incarnation: [UInt8]
       var logStart: SnapshotVersion

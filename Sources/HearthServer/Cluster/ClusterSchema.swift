@@ -8,7 +8,7 @@
   enum ClusterSchema {
     /// The schema that this release makes and needs. Each change of the tables raises it.
     static let version: Int32 = 1
-    /// The oldest schema that the nodes of this release can serve, so that they run beside those of the release before during an upgrade.
+    /// The oldest schema that the nodes of this release can serve: during an upgrade they run alongside nodes of the release before.
     static let oldestServed: Int32 = 1
 
     /// The number of the database that all Firestore databases without commits are. Its versions are below those of the databases that are
@@ -29,8 +29,8 @@
         id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL, system_id bigint NOT NULL, timeline bigint NOT NULL)
       """
 
-    /// The order rows. Whoever changes documents, entries or definitions of a database holds its row (``ClusterOrder``). Commits never change
-    /// it: an old snapshot elsewhere would make each read of a row that every commit updates slower and slower.
+    /// The order rows. A session that changes documents, entries or definitions of a database holds its row (``ClusterOrder``). Commits never
+    /// change it: an old snapshot elsewhere would make each read of a row that every commit updates slower and slower.
     ///
     /// - `incarnation` changes when commits may have been lost, see ``Epochs``.
     /// - `log_start`: `hearth_changes` tells everything that happened after this version.

@@ -104,7 +104,7 @@
         }
         try await raise(to: version)
       }
-      guard version >= present.logStart else { throw StorageReader.Snapshot.tooOld }
+      guard version >= present.logStart else { throw StatusError.readTimeTooOld }
       return version
     }
 

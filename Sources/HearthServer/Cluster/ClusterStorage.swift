@@ -12,9 +12,9 @@
   /// Commits that wait at the same moment share one transaction, see ``GroupCommit``; one group of a node is on its way at a time. Reads have
   /// sessions of their own. What a node keeps of a database in memory can be lost, and is checked by each transaction that depends on it.
   final class ClusterStorage: ServerStorage {
-    /// What a node knows of the database. A session may find out that something else is so by now.
+    /// The facts that a node has noted of the database. A session may find that they have changed since then.
     struct Known: Sendable, Equatable {
-      /// That of the empty database as long as there is no commit.
+      /// The number of the empty database as long as there is no commit.
       var number: Int64
       /// See ``Epochs``.
       var incarnation: [UInt8]
@@ -50,7 +50,7 @@
     let indexes: ClusterIndexes
     let sortBudget: SortBudget
     let translator: WireTranslator
-    let responseRetention: BatchResponses.Retention
+    let responseRetention: ResponseRetention
     /// Nil if the program has no metrics backend.
     let metrics: ServerMetrics?
     let logger: Logger
@@ -67,7 +67,7 @@
     /// - Throws: As a read, see ``ServerStorage``.
     static func open(
       _ id: DatabaseID, in engine: ClusterEngine, limits: DatabaseLimits = DatabaseLimits(),
-      feedSizes: FeedSizes = FeedSizes(), responseRetention: BatchResponses.Retention = BatchResponses.Retention(),
+      feedSizes: FeedSizes = FeedSizes(), responseRetention: ResponseRetention = ResponseRetention(),
       sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil
     ) async throws(StatusError) -> ClusterStorage {
       do {
@@ -82,7 +82,7 @@
 
     private init(
       _ id: DatabaseID, _ engine: ClusterEngine, _ known: Known, _ version: SnapshotVersion, limits: DatabaseLimits,
-      feedSizes: FeedSizes, responseRetention: BatchResponses.Retention, sortBudget: SortBudget, metrics: ServerMetrics?
+      feedSizes: FeedSizes, responseRetention: ResponseRetention, sortBudget: SortBudget, metrics: ServerMetrics?
     ) {
       databaseID = id
       self.engine = engine
@@ -162,7 +162,7 @@
 
     /// Gives the database what is known of it at the session's server, before anything of it is read there.
     ///
-    /// - Returns: What is known after that.
+    /// - Returns: The facts that are known after that.
     func knownNow(on session: PostgresSession) throws -> Known {
       let known = self.known
       guard known.number == ClusterSchema.emptyDatabase || known.history != engine.history.number else { return known }

@@ -53,7 +53,7 @@
       let reader = Task { () async throws -> Found in
         var found = Found()
         while !Task.isCancelled {
-          do { try await read(&found, pool) } catch where Task.isCancelled { break }
+          do { try await read(&found, pool) } catch  where Task.isCancelled { break }
         }
         return found
       }
@@ -74,7 +74,8 @@
         try await pool.withSession(deadline: ClusterEngine.deadline) { [database] session in
           let latest = try ClusterOrder.begin(database, on: session).latest.microseconds
           let next = ClusterOrder.append(
-            SnapshotVersion(microseconds: latest + 1), to: database, by: CommitMark(node: writer, number: Int64(number)))
+            SnapshotVersion(microseconds: latest + 1), to: database, by: CommitMark(node: writer, number: Int64(number))
+          )
           _ = try session.run([next, .commit])
         }
       }

@@ -8,7 +8,7 @@ protocol Databases: AnyObject, Sendable {
   /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }
 
-  /// Whether the databases can be reached; nil for those that always can.
+  /// The availability of the databases; nil if they can always be reached.
   var availability: Availability? { get }
 
   /// A secret that all servers of these databases know, so that each of them accepts what another one has given to clients; nil if this is the

@@ -10,39 +10,19 @@ internal import HearthWire
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
 /// can send the batch again, even after a restart of either side, and it is applied once.
 struct BatchResponses {
-  /// The limits of the table. When one is exceeded, each commit that adds an answer removes a few of the oldest ones.
-  struct Retention: Sendable {
-    /// The maximum age, by commit times, which never decrease.
-    var microseconds: Int64 = 30 * 24 * 3_600_000_000
-    /// A cache has at most 10 batches in flight. The rest is for copies of it, which count as the same client.
-    var countPerClient: Int64 = 1_024
-    /// The maximum size of the answers of one client: more than 10 batches of the largest size have.
-    var bytesPerClient: Int64 = 32 * 1024 * 1024
-    var count: Int64 = 1_000_000
-    /// The maximum size of the answers of all clients.
-    var bytes: Int64 = 256 * 1024 * 1024
-
-    /// The bounds of a client, or of those many that count as one.
-    func share(ofMany: Bool) -> (count: Int64, bytes: Int64) {
-      ofMany ? (count / 2, bytes / 2) : (countPerClient, bytesPerClient)
-    }
-  }
-
   /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
   /// flight. The schema depends on it.
   static let fairCount = 32
-  /// Counted for each answer of a client in addition to its bytes: its row, and its entries in indexes. The schema depends on it.
-  static let bytesPerAnswer = 256
 
   /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is
   /// more than the one that the commit adds, so the table returns to its limits, and no commit pays for many others.
   static let removedPerCommit: Int64 = 8
 
   let database: Database
-  let retention: Retention
+  let retention: ResponseRetention
   let translator: WireTranslator
 
-  init(database: Database, databaseID: DatabaseID, retention: Retention) {
+  init(database: Database, databaseID: DatabaseID, retention: ResponseRetention) {
     self.database = database
     self.retention = retention
     self.translator = WireTranslator(database: databaseID)
@@ -186,7 +166,7 @@ struct BatchResponses {
     }
     for answer in old where excess > 0 {
       try remove(answer, &totals)
-      excess -= answer.bytes + Int64(Self.bytesPerAnswer)
+      excess -= answer.bytes + Int64(ResponseRetention.bytesPerAnswer)
     }
   }
 
@@ -229,7 +209,7 @@ struct BatchResponses {
       """)
     try update.bind(1, client)
     try update.bind(2, Int64(count))
-    try update.bind(3, Int64(bytes + count * Self.bytesPerAnswer))
+    try update.bind(3, Int64(bytes + count * ResponseRetention.bytesPerAnswer))
     try update.run()
     guard count < 0 else { return }
     let delete = try database.prepare("DELETE FROM server_batch_clients WHERE client = ? AND count <= 0")

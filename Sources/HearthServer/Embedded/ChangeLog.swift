@@ -8,14 +8,6 @@ internal import HearthStore
 ///
 /// Confined to its owner, like the `Database` it works on; every method that writes runs inside the owner's transaction.
 final class ChangeLog {
-  /// The limits of the log.
-  struct Retention: Sendable {
-    /// The age of the history that is kept, in microseconds of commit times.
-    var microseconds: Int64 = 3_600_000_000
-    /// The size of the documents in the log. Beyond it, history is dropped before its time.
-    var bytes: Int64 = 1 << 30
-  }
-
   /// The log was cut because of its size.
   struct Cut {
     /// The size before the cut.
@@ -27,7 +19,7 @@ final class ChangeLog {
   }
 
   private let database: Database
-  private let retention: Retention
+  private let retention: HistoryRetention
   private let collections: LoggedCollections
   /// Called at most once a minute.
   private let warn: (Cut) -> Void
@@ -38,7 +30,7 @@ final class ChangeLog {
   struct Totals {
     /// The log is complete after this version.
     var start: SnapshotVersion
-    /// The size of the log, see ``Retention/bytes``.
+    /// The size of the log, see ``HistoryRetention/bytes``.
     var bytes: Int64 = 0
     /// The newest commit that this log was given.
     var latestVersion: SnapshotVersion = .none
@@ -59,7 +51,7 @@ final class ChangeLog {
   private var lastWarning: Int64?
 
   init(
-    database: Database, retention: Retention, state: ServerState, noteCut: @escaping () -> Void = {},
+    database: Database, retention: HistoryRetention, state: ServerState, noteCut: @escaping () -> Void = {},
     warn: @escaping (Cut) -> Void
   ) throws {
     self.noteCut = noteCut
@@ -235,13 +227,5 @@ extension ChangeLog {
       Cut(
         bytes: bytesBefore, limitBytes: retention.bytes, keptSeconds: max(now - start.microseconds, 0) / 1_000_000,
         wantedSeconds: retention.microseconds / 1_000_000))
-  }
-}
-
-extension ChangeLog.Retention {
-  init(_ limits: DatabaseLimits) {
-    let time = limits.historyTime.components
-    self.init(
-      microseconds: time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000, bytes: Int64(limits.historyBytes))
   }
 }

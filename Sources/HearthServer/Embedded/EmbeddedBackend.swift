@@ -196,7 +196,7 @@ final class EmbeddedBackend: Databases {
       return try opening(id) {
         try EmbeddedStorage(
           location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
-          retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
+          retention: HistoryRetention(limits), lockWait: limits.lockWait,
           waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
           logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, readSlots: readSlots, metrics: metrics,
           logger: logger)

@@ -9,7 +9,7 @@ extension EmbeddedStorage {
     guard let check = attempt.check else { return }
     var (verdict, rest) = (ReadCheck.Verdict.unfinished, check)
     while verdict == .unfinished { (verdict, rest) = try await checkPiece(rest) }
-    guard verdict == .holds else { throw ReadCheck.conflict }
+    guard verdict == .holds else { throw StatusError.transactionConflict }
     attempt.check = rest
   }
 

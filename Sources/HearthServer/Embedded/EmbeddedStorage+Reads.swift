@@ -93,7 +93,7 @@ extension EmbeddedStorage {
     }
     let version = SnapshotVersion(readTime)
     if try currentVersion() < version { try await reserve(version) }
-    guard version >= published.withLock({ $0.logStart }) else { throw StorageReader.Snapshot.tooOld }
+    guard version >= published.withLock({ $0.logStart }) else { throw StatusError.readTimeTooOld }
     return version
   }
 

@@ -20,8 +20,8 @@ actor EmbeddedStorage: ExclusiveStorage {
   nonisolated let clock: ServerClock
   nonisolated let logger: Logger
   nonisolated let metrics: ServerMetrics?
-  private let retention: ChangeLog.Retention
-  private let responseRetention: BatchResponses.Retention
+  private let retention: HistoryRetention
+  private let responseRetention: ResponseRetention
   /// The length of the write-ahead log at which reads are stopped.
   nonisolated let maximumLogBytes: Int64
   /// The bytes of documents that the merges and transforms of one commit may read and write.
@@ -71,8 +71,8 @@ actor EmbeddedStorage: ExclusiveStorage {
     let responses: BatchResponses
 
     init(
-      _ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention,
-      responseRetention: BatchResponses.Retention, sortBudget: SortBudget, state: ServerState, metrics: ServerMetrics?,
+      _ database: Database, databaseID: DatabaseID, retention: HistoryRetention,
+      responseRetention: ResponseRetention, sortBudget: SortBudget, state: ServerState, metrics: ServerMetrics?,
       logger: Logger
     ) throws {
       self.database = database
@@ -114,7 +114,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   /// - Throws: `StoreError`, for example for a file that is not a database, one that a newer release wrote, or one whose log is damaged.
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
-    windowBytes: Int = DatabaseLimits().windowBytes, retention: ChangeLog.Retention = ChangeLog.Retention(),
+    windowBytes: Int = DatabaseLimits().windowBytes, retention: HistoryRetention = HistoryRetention(),
     lockWait: Duration = DatabaseLimits().lockWait,
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
@@ -152,8 +152,8 @@ actor EmbeddedStorage: ExclusiveStorage {
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, feedEffort: Int = 500_000, windowBytes: Int = DatabaseLimits().windowBytes,
-    retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
+    retention: HistoryRetention = HistoryRetention(),
+    responseRetention: ResponseRetention = ResponseRetention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
@@ -279,7 +279,7 @@ extension EmbeddedStorage {
         try await locks.turn(of: ticket.id)
       case .unchecked:
         rounds += 1
-        guard rounds <= ReadCheck.maximumRounds else { throw ReadCheck.conflict }
+        guard rounds <= ReadCheck.maximumRounds else { throw StatusError.transactionConflict }
         try await checkReads(of: &attempt)
       }
       guard let next = await self.result(of: attempt) else { throw Self.shutDown }
@@ -605,7 +605,7 @@ extension EmbeddedStorage {
     effort -= own
     let verdict = try check.check(reader.changes, logStart: log.start, effort: &own)
     effort += own
-    if verdict == .conflict { throw ReadCheck.conflict }
+    if verdict == .conflict { throw StatusError.transactionConflict }
     return verdict == .holds
   }
 }

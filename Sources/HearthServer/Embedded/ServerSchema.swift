@@ -161,7 +161,7 @@ enum ServerSchema {
     """,
     """
     INSERT INTO server_batch_clients
-    SELECT client, count(*), sum(length(response) + \(BatchResponses.bytesPerAnswer))
+    SELECT client, count(*), sum(length(response) + \(ResponseRetention.bytesPerAnswer))
     FROM server_batch_responses GROUP BY client
     """,
   ]

@@ -53,9 +53,6 @@ final class StorageReader {
 }
 
 extension StorageReader.Snapshot {
-  static let tooOld = StatusError(
-    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
-
   /// A stored document, or a missing one.
   func presentDocument(_ key: DocumentKey) throws -> Document {
     let document = try reader.store.document(for: key)
@@ -155,7 +152,7 @@ extension StorageReader.Snapshot {
 extension PieceSource {
   /// - Throws: FAILED_PRECONDITION if the log does not reach back to a version that is read.
   func requireLog(since past: SnapshotVersion?) throws {
-    if let past, try past < version, try past < logStart { throw StorageReader.Snapshot.tooOld }
+    if let past, try past < version, try past < logStart { throw StatusError.readTimeTooOld }
   }
 
   /// Adds up a result: where its documents lie, or with a limit or an offset piece by piece.

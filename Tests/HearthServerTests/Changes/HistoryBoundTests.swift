@@ -25,19 +25,19 @@ struct HistoryBoundTests {
   /// A log without a storage around it, whose time is that of its commits.
   private final class Log {
     let database: Database
-    let retention: ChangeLog.Retention
+    let retention: HistoryRetention
     private(set) var log: ChangeLog
     var now = ManualClock().now
     private var versions: [DocumentKey: SnapshotVersion] = [:]
 
-    init(_ retention: ChangeLog.Retention) throws {
+    init(_ retention: HistoryRetention) throws {
       database = try Database(.memory)
       self.retention = retention
       try ServerSchema.schema.migrate(database)
       log = try Self.open(database, retention)
     }
 
-    private static func open(_ database: Database, _ retention: ChangeLog.Retention) throws -> ChangeLog {
+    private static func open(_ database: Database, _ retention: HistoryRetention) throws -> ChangeLog {
       let state = try ServerState.load(from: database, now: Timestamp(microseconds: ManualClock().now))
       return try ChangeLog(database: database, retention: retention, state: state) { _ in }
     }

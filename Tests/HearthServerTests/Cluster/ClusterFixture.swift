@@ -24,7 +24,7 @@
 
     /// - Parameters:
     ///   - server: The shared one if nil.
-    ///   - clock: That of this machine by default.
+    ///   - clock: The clock of this machine by default.
     static func make(
       on server: PostgresServer? = nil, clock: ServerClock = .system
     ) async throws -> ClusterFixture {
@@ -45,7 +45,7 @@
     /// A node of the cluster.
     ///
     /// - Parameters:
-    ///   - port: That of a proxy, through which it reaches the server.
+    ///   - port: The port of a proxy, through which the node reaches the server.
     ///   - clock: Its own one; that of the cluster if nil.
     func node(
       port: Int? = nil, polling: Duration = .milliseconds(20), clock: ServerClock? = nil,

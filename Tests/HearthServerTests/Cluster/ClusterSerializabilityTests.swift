@@ -21,7 +21,7 @@
       ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap { Int($0) } ?? 4)
     private static let lists = (0..<6).map { "lists/l\($0)" }
 
-    /// What goes wrong in the meantime.
+    /// The faults that occur during the run.
     enum Trouble: CaseIterable {
       case none
       /// The connections of a node are cut again and again.

@@ -43,7 +43,7 @@
       }
     }
 
-    /// What is done between the read and the commit of a transaction, and whether that is refused then.
+    /// The changes between the read and the commit of a transaction, and whether they conflict with it.
     private struct Case: CustomTestStringConvertible, Sendable {
       var testDescription: String
       var keys: [DocumentKey] = []

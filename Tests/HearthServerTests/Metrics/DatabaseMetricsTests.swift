@@ -164,7 +164,7 @@ struct DatabaseMetricsTests {
   @Test("history that is dropped before its time is counted at each cut, and its size is known")
   func history() async throws {
     let fixture = try StorageFixture(
-      retention: ChangeLog.Retention(bytes: 2000), metrics: try metrics())
+      retention: HistoryRetention(bytes: 2000), metrics: try metrics())
     try await fixture.set("c/a", ["text": "x"])
     #expect(fixture.storage.use().historyBytes > 0)
     #expect(exceeded(.historyBytes) == 0)

@@ -176,8 +176,8 @@ struct BatchResponseTests {
 
   @Test(
     "all clients together have room for so many answers, and for so many bytes of them; what is held is counted right",
-    arguments: [BatchResponses.Retention(count: 20), BatchResponses.Retention(bytes: 1_000)])
-  func inAll(retention: BatchResponses.Retention) async throws {
+    arguments: [ResponseRetention(count: 20), ResponseRetention(bytes: 1_000)])
+  func inAll(retention: ResponseRetention) async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let location = Database.Location.file(path: folder + "/database.sqlite")
@@ -196,7 +196,7 @@ struct BatchResponseTests {
       let held = try numbers("SELECT count(*), sum(length(response)) FROM server_batch_responses", database)
       #expect(try numbers("SELECT count, bytes FROM server_batch_response_totals", database) == held)
       let shares = try numbers("SELECT sum(count), sum(bytes) FROM server_batch_clients", database)
-      #expect(shares == [held[0], held[1] + held[0] * Int64(BatchResponses.bytesPerAnswer)])
+      #expect(shares == [held[0], held[1] + held[0] * Int64(ResponseRetention.bytesPerAnswer)])
       #expect(held[0] > 5 && held[0] <= retention.count && held[1] <= retention.bytes)
       database.close()
     }
@@ -204,8 +204,8 @@ struct BatchResponseTests {
 
   @Test(
     "clients that label much take room from themselves, not from those with few answers",
-    arguments: [BatchResponses.Retention(count: 200), BatchResponses.Retention(bytes: 8_000)])
-  func shares(retention: BatchResponses.Retention) async throws {
+    arguments: [ResponseRetention(count: 200), ResponseRetention(bytes: 8_000)])
+  func shares(retention: ResponseRetention) async throws {
     let fixture = try StorageFixture(responseRetention: retention)
     var first: [CommitOutcome] = []
     for number in 1...10 as ClosedRange<UInt64> { first.append(try await commit(fixture, number, [increment("c/a")])) }

@@ -185,7 +185,7 @@ struct DatabaseClearingTests {
     arguments: [200, 11_000], [true, false])
   func listeners(documents: Int, keepsHistory: Bool) async throws {
     let fixture = try StorageFixture(
-      retention: keepsHistory ? ChangeLog.Retention() : ChangeLog.Retention(bytes: 10_000))
+      retention: keepsHistory ? HistoryRetention() : HistoryRetention(bytes: 10_000))
     try await fill(fixture, "c", count: documents)
     try await fixture.set("other/x", ["n": 1.value])
     let all = Query(path: path("c"))

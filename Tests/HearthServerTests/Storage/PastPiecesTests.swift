@@ -123,7 +123,7 @@ struct PastPiecesTests {
 
   @Test("a result that has begun goes on when the log has forgotten what its pieces have looked at")
   func forgotten() async throws {
-    var retention = ChangeLog.Retention()
+    var retention = HistoryRetention()
     retention.microseconds = 60_000_000
     let fixture = try StorageFixture(retention: retention)
     for number in 100..<400 { try await fixture.set("c/d\(number)") }

@@ -14,7 +14,7 @@ struct SpaceTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/data"
       let fixture = try StorageFixture(
-        location: .file(path: file), retention: ChangeLog.Retention(bytes: 1))
+        location: .file(path: file), retention: HistoryRetention(bytes: 1))
       let text = Value.string(String(repeating: "x", count: 200_000))
       for n in 0..<300 { try await fixture.set("c/d\(n)", ["n": n.value, "t": text]) }
       #expect(try Self.size(of: file) + Self.size(of: file + "-wal") > 60_000_000)
@@ -33,7 +33,7 @@ struct SpaceTests {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/data"
-      let retention = ChangeLog.Retention(bytes: 1)
+      let retention = HistoryRetention(bytes: 1)
       let before = try StorageFixture(location: .file(path: file), retention: retention)
       let text = Value.string(String(repeating: "x", count: 200_000))
       for n in 0..<150 { try await before.set("c/d\(n)", ["t": text]) }

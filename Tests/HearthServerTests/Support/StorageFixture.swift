@@ -20,8 +20,8 @@ final class StorageFixture: Sendable {
   init(
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
     feedEffort: Int = 500_000, windowBytes: Int = DatabaseLimits().windowBytes,
-    retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
+    retention: HistoryRetention = HistoryRetention(),
+    responseRetention: ResponseRetention = ResponseRetention(), fillsIndexes: Bool = true,
     limits: DatabaseLimits = DatabaseLimits(), sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil,
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {

@@ -14,7 +14,7 @@ enum TestedStorage: Sendable {
   /// A node of a cluster in PostgreSQL.
   case cluster
 
-  /// That of the running test.
+  /// The kind that the running test uses.
   @TaskLocal static var current = TestedStorage.embedded
 
   /// Where a server of the running test has its databases.
@@ -65,7 +65,7 @@ extension Trait where Self == EveryStorage {
   }
 #endif
 
-/// What a listener in a test listens to.
+/// The feed and the database that a listener in a test listens to.
 protocol ListenedFixture: Sendable {
   var feed: ChangeFeed { get }
   var database: HostedDatabase { get }
@@ -90,7 +90,7 @@ final class TestedDatabase: ListenedFixture {
   init(
     clock: ManualClock = ManualClock(), feedCapacity: Int = 4096, feedEffort: Int = 500_000,
     limits: DatabaseLimits = DatabaseLimits(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention()
+    responseRetention: ResponseRetention = ResponseRetention()
   ) async throws {
     self.clock = clock
     #if PostgreSQL
@@ -110,7 +110,7 @@ final class TestedDatabase: ListenedFixture {
     #endif
     let fixture = try StorageFixture(
       clock: clock, feedCapacity: feedCapacity, feedEffort: feedEffort, windowBytes: limits.windowBytes,
-      retention: ChangeLog.Retention(limits), responseRetention: responseRetention, limits: limits)
+      retention: HistoryRetention(limits), responseRetention: responseRetention, limits: limits)
     (storage, database) = (fixture.storage, fixture.database)
     end = {}
   }

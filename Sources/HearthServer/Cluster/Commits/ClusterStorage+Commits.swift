@@ -25,7 +25,7 @@
         if case .ended(let result) = result { return try result.get() }
         try await check(&attempt)
       }
-      throw ReadCheck.conflict
+      throw StatusError.transactionConflict
     }
 
     /// - Returns: nil if the storage is closed.

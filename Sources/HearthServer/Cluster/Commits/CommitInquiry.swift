@@ -13,7 +13,8 @@
       (self.outcome, self.mark, self.ownMark) = (outcome, mark, ownMark)
     }
 
-    /// - Parameter database: Under whose lock the group was to be committed: when this has it, the session of the group has ended.
+    /// - Parameter database: The database whose lock the group has taken. Once the inquiry holds that lock, the session of the
+    ///   group has ended.
     /// - Returns: True if the group is stored as durably as any commit: a version is appended after it, whose commit waits for a synchronous
     ///   standby even if that of the group was given up.
     func run(locking database: Int64, on session: PostgresSession) throws -> Bool {

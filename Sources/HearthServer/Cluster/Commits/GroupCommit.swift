@@ -5,12 +5,12 @@
   /// One attempt to commit a group of requests, on the thread of a session: reads under the lock of the database, evaluates, and stores.
   struct GroupCommit {
     let storage: ClusterStorage
-    /// What the node has known of the database when the group was begun.
+    /// The facts that the node knew of the database when the group began.
     let known: ClusterStorage.Known
     let attempts: [ClusterAttempt]
     let mark: CommitMark
 
-    /// How an attempt ends.
+    /// The end of an attempt.
     enum Ending: Sendable {
       case done(Outcome)
       /// Nothing was stored, because what the node has known of the database was out of date. The attempt has to be repeated.
@@ -64,7 +64,7 @@
 
     /// Compares what the node has known with what it finds under the lock.
     ///
-    /// - Returns: What is so at present, if that is something else.
+    /// - Returns: The present facts, if they differ from what the node has known.
     private func outdated(_ found: GroupReads.Found) -> ClusterStorage.Known? {
       var present = known
       present.number = found.creation?.number ?? known.number

@@ -2,7 +2,7 @@
   internal import HearthModel
   internal import HearthPostgres
 
-  /// What a group of commits reads under the lock of its database: the calls of one pipeline, and their results.
+  /// The reads of a group of commits under the lock of its database: the calls of one pipeline, and their results.
   struct GroupReads {
     /// The number of the database under whose lock the group is committed.
     let database: Int64

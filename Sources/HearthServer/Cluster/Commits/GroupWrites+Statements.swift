@@ -1,9 +1,9 @@
 #if PostgreSQL
   internal import HearthPostgres
 
-  /// Statements over arrays of rows. A plan that was made for a small table is kept when the table has grown, so none of them leaves a choice:
-  /// `LATERAL (… LIMIT 1)` looks up each element of the array by its whole key, where a join may read the table. A DELETE has its rows looked
-  /// up so only by their places (`ctid`), which do not change: whoever changes rows of the database holds its order row.
+  /// Statements over arrays of rows. PostgreSQL keeps the plan of a small table when the table has grown, so no statement leaves it a choice:
+  /// `LATERAL (… LIMIT 1)` looks up each element of the array by its whole key, where a join may read the table. A DELETE can look up its
+  /// rows in this way only by their `ctid`. A `ctid` is stable, because every session that changes rows of the database holds its order row.
   extension GroupWrites {
     /// Adds new collections, and the growth of the number of documents to all.
     static let growCollections = PostgresStatement(

@@ -3,7 +3,7 @@
   internal import HearthPostgres
   internal import HearthWire
 
-  /// What a group of commits stores, as calls of one pipeline that ends the transaction.
+  /// The writes of a group of commits, as calls of one pipeline that ends the transaction.
   struct GroupWrites {
     /// A collection that is changed.
     struct Collection: Sendable, Hashable {

@@ -110,7 +110,9 @@
   }
 
   extension [ChangeRow] {
-    /// The commits of which these are all changes up to the present, in their order; nil if contents were left out.
+    /// The commits that made these changes, in their order; nil if contents were left out.
+    ///
+    /// The changes must be complete, from the first one of the array to the present.
     ///
     /// The document after a change is the present one if that has the change's version, missing after a delete, and else the one before the
     /// next change of the document.

@@ -5,7 +5,7 @@
   internal import Logging
   internal import Synchronization
 
-  /// Looks for the commits of other nodes, for the databases that somebody listens to on this one: regularly, and when a hint comes.
+  /// Looks for the commits of other nodes, for the databases that have listeners on this one: regularly, and when a hint comes.
   final class ClusterFollower: Sendable {
     private struct State {
       var listener: PostgresListener?

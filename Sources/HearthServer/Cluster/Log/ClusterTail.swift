@@ -57,7 +57,7 @@
     }
 
     private func read(_ storage: ClusterStorage) async -> Result<Void, StatusError> {
-      // Before its task ends: whoever has waited for it looks again at once.
+      // Before its task ends: callers that have waited for it look again at once.
       defer { reading = nil }
       let start = through
       do throws(StatusError) {

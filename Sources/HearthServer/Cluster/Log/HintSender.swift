@@ -85,7 +85,7 @@
       "\(node);" + databases.map { "\($0.number):\($0.version.microseconds)" }.joined(separator: ",")
     }
 
-    /// Nil for a text that is no hint: whoever may use the PostgreSQL database may send any.
+    /// Nil for a text that is no hint: any user of the PostgreSQL database can send one.
     init?(_ text: String) {
       let parts = text.split(separator: ";", omittingEmptySubsequences: false)
       guard parts.count == 2, let node = Int64(parts[0]) else { return nil }

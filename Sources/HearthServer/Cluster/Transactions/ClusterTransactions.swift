@@ -154,7 +154,7 @@
       guard verdict == .conflict else { return nil }
       metrics?.transactionAborted()
       try? await rollback(end.id)
-      throw ReadCheck.conflict
+      throw StatusError.transactionConflict
     }
 
     private func stored(_ bytes: [UInt8]) throws(StatusError) -> Result<CommitOutcome, StatusError> {

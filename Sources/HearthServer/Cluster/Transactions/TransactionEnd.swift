@@ -11,13 +11,13 @@
     /// Nil if it has read nothing.
     var check: ClusterReadCheck?
 
-    /// What has to be read under the lock of the database.
+    /// The calls that read the transaction under the lock of the database.
     func calls(in database: Int64) -> [PostgresCall] {
       [TransactionRow.lock.call(.bytea(id))] + (check.map { [$0.call(in: database)] } ?? [])
     }
   }
 
-  /// What is found under the lock of transactions that the commits of a group end.
+  /// The findings, under the lock of the database, about the transactions that the commits of a group end.
   struct TransactionFindings {
     private struct Finding {
       /// Nil if there is none.
@@ -46,7 +46,7 @@
     }
 
     /// - Parameters:
-    ///   - evaluation: What the commits of the group change that come before.
+    ///   - evaluation: The changes by the earlier commits of the group.
     ///   - time: The present time, in microseconds since 1970.
     /// - Throws: ABORTED for a conflict.
     func verdict(
@@ -62,7 +62,9 @@
         return .ended(try EndedTransaction.result(of: outcome, by: translator))
       }
       guard let check = end.check else { return .open }
-      if finding.verdict == .conflict || check.isBroken(by: evaluation.net.values) { throw ReadCheck.conflict }
+      if finding.verdict == .conflict || check.isBroken(by: evaluation.net.values) {
+        throw StatusError.transactionConflict
+      }
       return finding.verdict == .unfinished ? .unchecked : .open
     }
   }

@@ -70,7 +70,7 @@
         SELECT database, identity, digest FROM (
           SELECT database, identity, digest, of_many,
             row_number() OVER (PARTITION BY client ORDER BY version DESC) AS position,
-            sum(octet_length(response) + \(BatchResponses.bytesPerAnswer))
+            sum(octet_length(response) + \(ResponseRetention.bytesPerAnswer))
               OVER (PARTITION BY client ORDER BY version DESC) AS bytes
           FROM hearth_batch_responses WHERE database = $1
         ) AS numbered

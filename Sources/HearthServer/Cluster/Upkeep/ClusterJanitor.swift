@@ -8,8 +8,8 @@
   /// so none uses a part of the log.
   struct ClusterJanitor: Sendable {
     let database: Int64
-    let history: ChangeLog.Retention
-    let responses: BatchResponses.Retention
+    let history: HistoryRetention
+    let responses: ResponseRetention
     let engine: ClusterEngine
 
     /// The result of a round.

@@ -12,7 +12,7 @@
       let known = self.known
       guard !state.withLock({ $0.isClosed }), known.number != ClusterSchema.emptyDatabase else { return }
       let janitor = ClusterJanitor(
-        database: known.number, history: ChangeLog.Retention(limits), responses: responseRetention, engine: engine)
+        database: known.number, history: HistoryRetention(limits), responses: responseRetention, engine: engine)
       do {
         let report = try await engine.commits.withSession(deadline: .now + .seconds(60)) { try janitor.run(on: $0) }
         guard let report else { return }

@@ -4,7 +4,7 @@
   import Testing
 
   @Suite("Values", .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"))
-  struct ValueTests {
+  struct PostgresValueTests {
     /// The row that the server makes of parameters.
     private func row(_ sql: String, _ types: [PostgresType], _ values: [PostgresValue]) async throws -> PostgresRows {
       try await PostgresServer.sharedValues.withSession(deadline: .now + .seconds(30)) { session in

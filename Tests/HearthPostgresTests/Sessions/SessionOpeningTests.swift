@@ -6,7 +6,7 @@
   import Testing
 
   @Suite("Opening sessions", .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"))
-  struct OpeningTests {
+  struct SessionOpeningTests {
     @Test("a server that is not there is a lost connection that names its address")
     func noServer() async throws {
       let port = try Programs.freePort()

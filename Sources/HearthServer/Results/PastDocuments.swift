@@ -29,12 +29,12 @@ struct PastDocuments: Sendable {
   /// Takes up the changes of a snapshot.
   ///
   /// - Parameter piece: The query for the rest of the result.
-  /// - Throws: ``StorageReader/Snapshot/tooOld`` if the log does not reach back to those that are needed.
+  /// - Throws: FAILED_PRECONDITION if the log does not reach back to those that are needed.
   mutating func catchUp(with snapshot: some PieceSource, for piece: Query) throws {
     documents.removeFirst(documents.prefix { !piece.matches($0) }.count)
     bytes = documents.reduce(0) { $0 + Self.size($1) }
     if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
-    guard through >= (try snapshot.logStart) else { throw StorageReader.Snapshot.tooOld }
+    guard through >= (try snapshot.logStart) else { throw StatusError.readTimeTooOld }
     try snapshot.forEachFormer(in: CollectionScope(of: piece), asOf: version, after: through) { document in
       guard piece.matches(document) else { return }
       seenBytes += Self.size(document)
