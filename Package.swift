@@ -304,17 +304,15 @@ let package = Package(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
-        "HearthModel", "TestSupport", "RawHTTP2", postgres, "PostgresSupport",
-        protobuf,
-        grpcCore,
-        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
-        metricsTestKit,
+        "HearthModel", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf,
+        grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics, metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
       name: "ServerQueryTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
-        "TestSupport", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix, logging, metrics,
+        "TestSupport", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
+        logging, metrics,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthAuthenticationTests",

@@ -55,16 +55,6 @@ extension Trait where Self == EveryStorage {
   static var everyStorage: EveryStorage { EveryStorage() }
 }
 
-#if PostgreSQL
-  @Suite("The contract of storages over PostgreSQL")
-  struct ContractOverPostgresTests {
-    @Test(
-      "the tests of the contract run over PostgreSQL, too",
-      .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"))
-    func isAvailable() {}
-  }
-#endif
-
 /// The feed and the database that a listener in a test listens to.
 protocol ListenedFixture: Sendable {
   var feed: ChangeFeed { get }

@@ -1,0 +1,1 @@
+../HearthServerTests/Cluster/ClusterFixture.swift
