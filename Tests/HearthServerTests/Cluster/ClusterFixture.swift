@@ -128,6 +128,6 @@
   func increment(_ path: String) -> Mutation {
     Mutation(
       key: key(path), operation: .patch(.empty, mask: .empty),
-      transforms: [FieldTransform(path: field("n"), operation: .increment(1.value))])
+      transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))])
   }
 #endif
