@@ -248,6 +248,9 @@ let package = Package(
     .target(
       name: "PostgresSupport", dependencies: [postgres, "TestSupport"], path: "Tests/Support/PostgresSupport",
       swiftSettings: settings),
+    .target(
+      name: "ClusterSupport", dependencies: ["HearthServer", "PostgresSupport", postgres, logging],
+      path: "Tests/Support/ClusterSupport", swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
@@ -370,8 +373,7 @@ let package = Package(
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
         "HearthCache", "HearthStore", "HearthWire", "HearthModel", "HearthRules", "EngineHarness", "InteropSupport",
         "RulesSupport", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample",
-        "PostgresSupport", postgres, grpcCore,
-        grpcProtobuf, grpcTransport, logging,
+        "ClusterSupport", "PostgresSupport", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
@@ -388,7 +390,8 @@ let package = Package(
     .testTarget(
       name: "LoadTests",
       dependencies: [
-        "Hearth", "HearthAuthentication", "HearthRPC", "HearthServer", "InteropSupport", "TestSupport", logging,
+        "Hearth", "HearthAuthentication", "HearthRPC", "HearthServer", "ClusterSupport", "InteropSupport",
+        "TestSupport", logging,
       ],
       resources: [
         .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),

@@ -141,7 +141,7 @@
           do {
             _ = try await ending.commit(CommitRequest(mutations: mutations), ending: id)
             outcome = .committed
-          } catch let error as StatusError where error.code == .unavailable {
+          } catch where error.code == .unavailable {
             outcome = .unknown
           }
         } catch {
@@ -166,7 +166,7 @@
           _ = try await node().storage.commit(CommitRequest(mutations: mutations))
           outcome = .committed
         } catch {
-          if (error as? StatusError)?.code == .unavailable { outcome = .unknown }
+          if error.code == .unavailable { outcome = .unknown }
         }
         await add(began, outcome, reads: [:], appends: appends, to: history)
       }

@@ -7,7 +7,8 @@ import HearthTransport
 import HearthWire
 import SwiftProtobuf
 
-/// The protocol itself: transactions of all kinds, ended in the middle at times.
+/// The protocol itself: transactions of all kinds, ended in the middle at times. Each call takes the next connection, which may lead to another
+/// server of the same databases.
 actor RawListClient: ListClient {
   /// A mistake of the client that makes an anomaly of its history, although the server makes none.
   enum Mistake: CaseIterable {
@@ -23,7 +24,8 @@ actor RawListClient: ListClient {
   nonisolated let queries: Bool
   private let isOptimistic: Bool
   private let mistake: Mistake?
-  private let client: GRPCClient<HTTP2ClientTransport.Posix>
+  private let clients: [GRPCClient<HTTP2ClientTransport.Posix>]
+  private var turn = 0
   private let translator: WireTranslator
   /// The id of a transaction that was begun and then left by a kill. The next transaction names it as the one that it retries.
   private var last = Data()
@@ -33,11 +35,11 @@ actor RawListClient: ListClient {
   private static let metadata: Metadata = ["authorization": "Bearer owner"]
 
   init(
-    name: String, database: DatabaseID, client: GRPCClient<HTTP2ClientTransport.Posix>, isOptimistic: Bool = false,
+    name: String, database: DatabaseID, clients: [GRPCClient<HTTP2ClientTransport.Posix>], isOptimistic: Bool = false,
     mistake: Mistake? = nil
   ) {
     self.name = name
-    self.client = client
+    self.clients = clients
     self.isOptimistic = isOptimistic
     self.mistake = mistake
     queries = mistake == nil
@@ -45,6 +47,11 @@ actor RawListClient: ListClient {
   }
 
   func end() async throws {}
+
+  private func nextClient() -> GRPCClient<HTTP2ClientTransport.Posix> {
+    turn += 1
+    return clients[turn % clients.count]
+  }
 
   func perform(_ plan: ListPlan, isKilled: Bool) async throws -> ListAnswer {
     for _ in 0..<10 {
@@ -133,7 +140,7 @@ actor RawListClient: ListClient {
     var request = translator.encodeBatchGet(try lists.map { try DocumentKey.list($0) })
     change(&request)
     let translator = translator
-    let (reads, time) = try await client.serverStreaming(
+    let (reads, time) = try await nextClient().serverStreaming(
       request: ClientRequest(message: request, metadata: Self.metadata),
       descriptor: Method.BatchGetDocuments.descriptor,
       serializer: ProtobufSerializer<Google_Firestore_V1_BatchGetDocumentsRequest>(),
@@ -162,7 +169,7 @@ actor RawListClient: ListClient {
     request.structuredQuery = structuredQuery
     request.transaction = transaction
     let translator = translator
-    return try await client.serverStreaming(
+    return try await nextClient().serverStreaming(
       request: ClientRequest(message: request, metadata: Self.metadata), descriptor: Method.RunQuery.descriptor,
       serializer: ProtobufSerializer<Google_Firestore_V1_RunQueryRequest>(),
       deserializer: ProtobufDeserializer<Google_Firestore_V1_RunQueryResponse>(), options: .defaults
@@ -205,7 +212,7 @@ actor RawListClient: ListClient {
   private func unary<Request: SwiftProtobuf.Message, Answer: SwiftProtobuf.Message>(
     _ method: MethodDescriptor, _ request: Request, answer: Answer.Type
   ) async throws -> Answer {
-    try await client.unary(
+    try await nextClient().unary(
       request: ClientRequest(message: request, metadata: Self.metadata), descriptor: method,
       serializer: ProtobufSerializer<Request>(), deserializer: ProtobufDeserializer<Answer>(), options: .defaults
     ) { try $0.message }

@@ -1,9 +1,10 @@
+import ClusterSupport
 import Foundation
 import GRPCCore
+import GRPCNIOTransportHTTP2
 import HearthModel
 import HearthServer
 import InteropSupport
-import Logging
 import TestSupport
 import Testing
 
@@ -17,23 +18,31 @@ struct StrictSerializabilityTests {
     ProcessInfo.processInfo.environment["HEARTH_SECONDS"].flatMap { Int($0) } ?? 30)
   static let project = "histories"
 
-  private func withServer(_ body: (EmbeddedServer) async throws -> Void) async throws {
+  /// The servers of a cluster, and the connections of a client of the protocol itself.
+  private static let nodes = 3
+
+  private typealias Connections = [GRPCClient<HTTP2ClientTransport.Posix>]
+
+  private func withServers(
+    over storage: ServedStorage = .embedded, _ body: (_ port: Int, Connections) async throws -> Void
+  ) async throws {
     let folder = TemporaryFolder()
-    var limits = DatabaseLimits()
-    // Locks of killed clients must become free within the run.
-    limits.transactionIdleTime = .milliseconds(500)
-    limits.lockWait = .seconds(5)
-    let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .folder(path: folder.url.path),
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) {
-      $0.databaseLimits = limits
+    try await storage.withServers(nodes: Self.nodes, location: .folder(path: folder.url.path)) {
+      // Locks of killed clients must become free within the run.
+      $0.databaseLimits.transactionIdleTime = .milliseconds(500)
+      $0.databaseLimits.lockWait = .seconds(5)
+    } _: { port in
+      try await withConnections(storage == .cluster ? Self.nodes : 1, to: port) { try await body(port, $0) }
     }
-    do { try await body(server) } catch {
-      await server.shutdown()
-      throw error
+  }
+
+  private func withConnections(
+    _ count: Int, to port: Int, _ body: (Connections) async throws -> Void
+  ) async throws {
+    guard count > 0 else { return try await body([]) }
+    try await QueryBackend.withConnection(port: port) { connection in
+      try await withConnections(count - 1, to: port) { try await body($0 + [connection]) }
     }
-    await server.shutdown()
   }
 
   /// Writes all lists, which nobody has locked any more, and reads them, so that a number that was lost is missed.
@@ -51,35 +60,34 @@ struct StrictSerializabilityTests {
   }
 
   @Test(
-    "is strictly serialisable: the protocol itself, Hearth, and Google's clients, with kills", .timeLimit(.minutes(20)))
-  func manyClients() async throws {
+    "is strictly serialisable, on one server and on three over PostgreSQL: the protocol itself, Hearth, and Google's clients, with kills",
+    .timeLimit(.minutes(20)), arguments: ServedStorage.available)
+  func manyClients(storage: ServedStorage) async throws {
     let seed =
       ProcessInfo.processInfo.environment["HEARTH_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1..<1_000_000)
     let (plans, history) = (ListPlanner(seed: seed), ListHistory())
     let hasPython = await PythonClient.isInstalled()
     let hasJavaScript = JavaScriptSDK.isInstalled
-    try await withServer { server in
-      try await QueryBackend.withConnection(port: server.port) { connection in
-        let database = DatabaseID(projectID: Self.project)
-        var clients: [any ListClient] = (0..<6).map {
-          RawListClient(name: "raw\($0)", database: database, client: connection, isOptimistic: $0 % 3 == 2)
-        }
-        clients += try processes(hasPython: hasPython, hasJavaScript: hasJavaScript, port: server.port)
-        while clients.count < 16 {
-          clients.append(HearthListClient(name: "hearth\(clients.count)", port: server.port, project: Self.project))
-        }
-        let end = ContinuousClock.now.advanced(by: Self.duration)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for client in clients {
-            group.addTask { try await history.record(client, plans: plans, killPercent: 2, until: end) }
-          }
-          try await group.waitForAll()
-        }
-        let reader = RawListClient(name: "reader", database: database, client: connection)
-        try await close(history, plans, by: reader)
+    try await withServers(over: storage) { port, connections in
+      let database = DatabaseID(projectID: Self.project)
+      var clients: [any ListClient] = (0..<6).map {
+        RawListClient(name: "raw\($0)", database: database, clients: connections, isOptimistic: $0 % 3 == 2)
       }
+      clients += try processes(hasPython: hasPython, hasJavaScript: hasJavaScript, port: port)
+      while clients.count < 16 {
+        clients.append(HearthListClient(name: "hearth\(clients.count)", port: port, project: Self.project))
+      }
+      let end = ContinuousClock.now.advanced(by: Self.duration)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in clients {
+          group.addTask { try await history.record(client, plans: plans, killPercent: 2, until: end) }
+        }
+        try await group.waitForAll()
+      }
+      let reader = RawListClient(name: "reader", database: database, clients: connections)
+      try await close(history, plans, by: reader)
     }
-    try await judge(history, seed: seed, clients: "Python: \(hasPython), JavaScript: \(hasJavaScript)")
+    try await judge(history, seed: seed, clients: "\(storage), Python: \(hasPython), JavaScript: \(hasJavaScript)")
   }
 
   private func processes(hasPython: Bool, hasJavaScript: Bool, port: Int) throws -> [any ListClient] {
@@ -128,28 +136,26 @@ struct StrictSerializabilityTests {
       case .staleRead: [.staleRead]
       }
     let (plans, history) = (ListPlanner(seed: 1), ListHistory())
-    try await withServer { server in
-      try await QueryBackend.withConnection(port: server.port) { connection in
-        let database = DatabaseID(projectID: Self.project)
-        var found: Set<HistoryChecker.Anomaly> = []
-        var round = 0
-        while found.isDisjoint(with: expected) {
-          try await withThrowingTaskGroup(of: Void.self) { group in
-            for index in 0..<8 {
-              let client = RawListClient(
-                name: "raw\(round)-\(index)", database: database, client: connection, mistake: mistake)
-              let end = ContinuousClock.now.advanced(by: .milliseconds(500))
-              group.addTask { try await history.record(client, plans: plans, killPercent: 0, until: end) }
-            }
-            try await group.waitForAll()
+    try await withServers { _, connections in
+      let database = DatabaseID(projectID: Self.project)
+      var found: Set<HistoryChecker.Anomaly> = []
+      var round = 0
+      while found.isDisjoint(with: expected) {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for index in 0..<8 {
+            let client = RawListClient(
+              name: "raw\(round)-\(index)", database: database, clients: connections, mistake: mistake)
+            let end = ContinuousClock.now.advanced(by: .milliseconds(500))
+            group.addTask { try await history.record(client, plans: plans, killPercent: 0, until: end) }
           }
-          round += 1
-          let reader = RawListClient(name: "reader", database: database, client: connection)
-          try await close(history, plans, by: reader)
-          found = Set(HistoryChecker.findings(in: await history.transactions).map(\.anomaly))
+          try await group.waitForAll()
         }
-        #expect(!found.isDisjoint(with: expected))
+        round += 1
+        let reader = RawListClient(name: "reader", database: database, clients: connections)
+        try await close(history, plans, by: reader)
+        found = Set(HistoryChecker.findings(in: await history.transactions).map(\.anomaly))
       }
+      #expect(!found.isDisjoint(with: expected))
     }
   }
 }

@@ -1,7 +1,7 @@
+import ClusterSupport
 import Foundation
 import HearthAuthentication
 import HearthServer
-import Logging
 import TestSupport
 import Testing
 
@@ -22,21 +22,31 @@ enum ClientSuites {
     return .locked(ReplacedToken(text: replaced, by: token, authenticator: authenticator))
   }
 
+  /// A server, or several, that a suite runs against.
+  struct Backend: Sendable {
+    var isLocked = false
+    var storage = ServedStorage.embedded
+
+    static var all: [Backend] { ServedStorage.available.map { Backend(storage: $0) } + [Backend(isLocked: true)] }
+
+    /// What follows the name of a suite in the line of its counts.
+    var suffix: String { (isLocked ? " with a token" : "") + (storage == .cluster ? " over two nodes" : "") }
+  }
+
+  /// Runs `body` against a port of 127.0.0.1.
+  ///
+  /// - Parameter replaced: The token that stands for the administrator's; nil for the same.
   static func withServer(
-    _ callers: EmbeddedServer.Callers = .development(), databaseLimits: DatabaseLimits = DatabaseLimits(),
-    _ body: (EmbeddedServer) async throws -> Void
+    _ backend: Backend = Backend(), replaced: String? = nil, databaseLimits: DatabaseLimits = DatabaseLimits(),
+    _ body: (_ port: Int) async throws -> Void
   ) async throws {
-    let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) {
+    let callers = backend.isLocked ? try locked(replaced) : .development()
+    try await backend.storage.withServers {
       $0.callers = callers
       $0.databaseLimits = databaseLimits
+    } _: { port in
+      try await body(port)
     }
-    do { try await body(server) } catch {
-      await server.shutdown()
-      throw error
-    }
-    await server.shutdown()
   }
 }
 

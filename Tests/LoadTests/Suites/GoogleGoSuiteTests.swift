@@ -49,20 +49,19 @@ extension ClientSuites {
     Availability(name: "google go suite", reason: GoogleGoSuite.missing))
   struct GoogleGoSuiteTests {
     @Test(
-      "all pass on a server that requires indexes, and on one that is locked", .timeLimit(.minutes(10)),
-      arguments: [false, true])
-    func pass(isLocked: Bool) async throws {
+      "all pass on a server that requires indexes, on one that is locked, and on two nodes over PostgreSQL",
+      .timeLimit(.minutes(10)), arguments: ClientSuites.Backend.all)
+    func pass(backend: ClientSuites.Backend) async throws {
       var limits = DatabaseLimits()
       limits.requiresIndexes = true
       // The client cannot be told another token.
-      let callers = isLocked ? try ClientSuites.locked("owner") : .development()
-      try await ClientSuites.withServer(callers, databaseLimits: limits) { server in
-        let output = try await GoogleGoSuite.run(port: server.port)
+      try await ClientSuites.withServer(backend, replaced: "owner", databaseLimits: limits) { port in
+        let output = try await GoogleGoSuite.run(port: port)
         let lines = output.text.split(separator: "\n")
         let counts = SuiteCounts(
           passed: lines.count { $0.hasPrefix("--- PASS: ") }, failed: lines.count { $0.hasPrefix("--- FAIL: ") },
           skipped: lines.count { $0.hasPrefix("--- SKIP: ") })
-        print("google go suite\(isLocked ? " with a token" : ""): \(counts)")
+        print("google go suite\(backend.suffix): \(counts)")
         for line in lines where line.hasPrefix("--- SKIP: ") { print("google go suite: skipped by the suite: \(line)") }
         #expect(output.status == 0, "\(output.text)")
         #expect(counts.failed == 0 && counts.skipped == 0, "\(output.text)")

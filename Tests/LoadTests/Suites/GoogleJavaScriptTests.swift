@@ -14,14 +14,15 @@ private enum GoogleJavaScript {
 
   /// Runs a program of the resources, and prints its lines that begin with `name`.
   static func run(
-    _ program: String, _ arguments: [String] = [], name: String, isLocked: Bool = false
+    _ program: String, _ arguments: [String] = [], name: String,
+    against backend: ClientSuites.Backend = ClientSuites.Backend()
   ) async throws -> Programs.Output {
     let script = try #require(Bundle.module.url(forResource: program, withExtension: "mjs"))
     let node = try #require(Programs.find("node"))
     var output = Programs.Output(status: -1, text: "")
-    try await ClientSuites.withServer(isLocked ? try ClientSuites.locked() : .development()) { server in
-      var environment = ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(server.port)"]
-      if isLocked { environment["HEARTH_SUITE_TOKEN"] = ClientSuites.token }
+    try await ClientSuites.withServer(backend) { port in
+      var environment = ["FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(port)"]
+      if backend.isLocked { environment["HEARTH_SUITE_TOKEN"] = ClientSuites.token }
       output = try await Programs.runInBackground(
         node, [script.path, JavaScriptSDK.folder.path] + arguments, environment: environment)
     }
@@ -39,12 +40,11 @@ extension ClientSuites {
     Availability(name: "google javascript calls and soak", reason: GoogleJavaScript.missing))
   struct GoogleJavaScriptTests {
     @Test(
-      "every kind of call does what it should, over gRPC and over REST, also on a locked server",
-      .timeLimit(.minutes(5)),
-      arguments: [false, true])
-    func calls(isLocked: Bool) async throws {
+      "every kind of call does what it should, over gRPC and over REST, also on a locked server and on two nodes",
+      .timeLimit(.minutes(5)), arguments: ClientSuites.Backend.all)
+    func calls(backend: ClientSuites.Backend) async throws {
       let name = "google javascript calls"
-      let output = try await GoogleJavaScript.run("google_js_calls", name: name, isLocked: isLocked)
+      let output = try await GoogleJavaScript.run("google_js_calls", name: name, against: backend)
       let counts = try #require(SuiteCounts(of: name, in: output.text), "\(output.text)")
       #expect(counts == SuiteCounts(passed: 83, failed: 0, skipped: 0), "\(output.text)")
       #expect(output.status == 0)

@@ -1,3 +1,4 @@
+import ClusterSupport
 import Foundation
 import HearthServer
 import TestSupport
@@ -37,10 +38,13 @@ private enum GooglePythonSuite {
   }
 
   /// Runs the suite, and prints its lines.
-  static func run(transport: String, token: String? = nil) async throws -> Programs.Output {
+  static func run(
+    transport: String, against backend: ClientSuites.Backend = ClientSuites.Backend()
+  ) async throws -> Programs.Output {
     var output = Programs.Output(status: -1, text: "")
-    try await ClientSuites.withServer(try token == nil ? .development() : ClientSuites.locked()) { server in
-      output = try await call("run", folder.path, "127.0.0.1:\(server.port)", transport, token: token)
+    try await ClientSuites.withServer(backend) { port in
+      output = try await call(
+        "run", folder.path, "127.0.0.1:\(port)", transport, token: backend.isLocked ? ClientSuites.token : nil)
     }
     for line in output.text.split(separator: "\n") where line.hasPrefix("google python suite") { print(line) }
     return output
@@ -63,8 +67,20 @@ extension ClientSuites {
 
     @Test("the same pass with an administrator's token on a locked server", .timeLimit(.minutes(10)))
     func passOnLockedServer() async throws {
-      let output = try await GooglePythonSuite.run(transport: "grpc", token: ClientSuites.token)
+      let output = try await GooglePythonSuite.run(
+        transport: "grpc", against: ClientSuites.Backend(isLocked: true))
       let counts = try #require(SuiteCounts(of: "google python suite with a token", in: output.text), "\(output.text)")
+      #expect(counts == SuiteCounts(passed: 530, failed: 0, skipped: 12), "\(output.text)")
+      #expect(output.status == 0)
+    }
+
+    @Test(
+      "the same pass on two nodes over PostgreSQL, which take turns", .timeLimit(.minutes(10)),
+      .enabled(if: ServedStorage.available.contains(.cluster), "\(ServedStorage.reason)"))
+    func passOnCluster() async throws {
+      let output = try await GooglePythonSuite.run(
+        transport: "grpc", against: ClientSuites.Backend(storage: .cluster))
+      let counts = try #require(SuiteCounts(of: "google python suite", in: output.text), "\(output.text)")
       #expect(counts == SuiteCounts(passed: 530, failed: 0, skipped: 12), "\(output.text)")
       #expect(output.status == 0)
     }

@@ -10,7 +10,7 @@
     internal import Musl
   #endif
 
-  /// A port that forwards to a server, and can cut or stall its connections at any byte.
+  /// A port that forwards to a server, or to several in turn, and can cut or stall its connections at any byte.
   package final class FaultyProxy: Sendable {
     package enum Fault: Sendable {
       /// Both sides see the end of the connection.
@@ -79,13 +79,16 @@
     }
 
     package let port: Int
-    private let serverPort: Int
+    private let serverPorts: [Int]
     private let listener: Int32
     private let state = Mutex(State())
 
     /// - Parameter serverPort: A port of 127.0.0.1.
-    package init(to serverPort: Int) throws {
-      self.serverPort = serverPort
+    package convenience init(to serverPort: Int) throws { try self.init(toEachOf: [serverPort]) }
+
+    /// - Parameter serverPorts: Ports of 127.0.0.1. Each connection goes to the one after that of the connection before.
+    package init(toEachOf serverPorts: [Int]) throws {
+      self.serverPorts = serverPorts
       listener = try Sockets.listen()
       port = try Sockets.port(of: listener)
       Thread.detachNewThread { [self] in acceptConnections() }
@@ -156,7 +159,10 @@
     // MARK: - Forwarding
 
     private func acceptConnections() {
+      var turn = 0
       while let client = Sockets.accept(listener) {
+        let serverPort = serverPorts[turn % serverPorts.count]
+        turn += 1
         let isRefused = state.withLock { state in
           if state.isRefusing { state.refusedCount += 1 }
           return state.isRefusing

@@ -169,13 +169,13 @@
           key("c/\(String(repeating: "\0", count: 1_500))"),
         ]
         let value = Value.string(String(repeating: "v", count: 1_480))
-        try await storage.declare([
+        await storage.declare([
           try IndexDefinition(collectionGroup: "c", fields: [.init(path: field("v"), kind: .ascending)]),
           try IndexDefinition(
             collectionGroup: "c", scope: .collectionGroup, fields: [.init(path: field("v"), kind: .ascending)]),
         ])
         try await storage.commitAll(keys.map { .set($0, ["v": value]) })
-        try await storage.declare([
+        await storage.declare([
           try IndexDefinition(collectionGroup: "c", fields: [.init(path: field("v"), kind: .ascending)]),
           try IndexDefinition(
             collectionGroup: "c", scope: .collectionGroup, fields: [.init(path: field("v"), kind: .descending)]),
