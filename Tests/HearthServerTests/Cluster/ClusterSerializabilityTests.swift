@@ -137,17 +137,22 @@
             let all = (reads[list] ?? []) + [number]
             mutations.append(.set(key(list), ["all": .array(all.map { .integer(Int64($0)) })]))
           }
-          let ending = node()
-          do {
-            _ = try await ending.commit(CommitRequest(mutations: mutations), ending: id)
-            outcome = .committed
-          } catch where error.code == .unavailable {
-            outcome = .unknown
-          }
+          outcome = await commit(mutations, ending: id, at: node())
         } catch {
           // It has failed.
         }
         await add(began, outcome, reads: reads, appends: appends, to: history)
+      }
+
+      private func commit(
+        _ mutations: [Mutation], ending id: [UInt8], at node: ClusterTransactions
+      ) async -> ListTransaction.Outcome {
+        do {
+          _ = try await node.commit(CommitRequest(mutations: mutations), ending: id)
+          return .committed
+        } catch {
+          return error.code == .unavailable ? .unknown : .failed
+        }
       }
 
       /// Appends without a transaction.
