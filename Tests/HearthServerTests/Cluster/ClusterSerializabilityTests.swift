@@ -39,12 +39,11 @@
       try await ClusterFixture.withCluster(on: server) { cluster in
         let proxy = try FaultyProxy(to: server.port)
         defer { proxy.close() }
-        let ports = [nil, nil, proxy.port]
-        var nodes: [ClusterTransactions] = []
-        for port in ports {
-          let storage = try await cluster.node(port: port).storage()
-          nodes.append(ClusterTransactions(of: storage, limits: DatabaseLimits(), metrics: nil))
+        func node(port: Int? = nil) async throws -> ClusterTransactions {
+          ClusterTransactions(
+            of: try await cluster.node(port: port).storage(), limits: DatabaseLimits(), metrics: nil)
         }
+        let nodes = [try await node(), try await node(), try await node(port: proxy.port)]
         let numbers = NumberSource()
         let end = ContinuousClock.now + Self.duration
         let faults = Task { try await Self.make(trouble, until: end, proxy, server) }
