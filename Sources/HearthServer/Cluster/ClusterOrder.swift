@@ -41,9 +41,9 @@
         throw StatusError(code: .dataLoss, message: "hearth_databases or hearth_commits has no row of the database.")
       }
       return State(
-        incarnation: try row.bytes(0), logStart: SnapshotVersion(microseconds: try row.int64(1)),
+        incarnation: try row.bytes(0), logStart: try row.version(1),
         indexGeneration: try row.int64(2), indexState: try row.int64(3),
-        latest: SnapshotVersion(microseconds: try newest.int64(0)),
+        latest: try newest.version(0),
         time: Timestamp(microseconds: try newest.microseconds(1)))
     }
 

@@ -36,9 +36,9 @@
       /// - Parameter row: With the newest version, the start of the log, the incarnation and the time behind its first column.
       /// - Returns: Nil if there is no such database.
       init?(_ row: PostgresRow, of known: Known, in engine: ClusterEngine) throws {
-        guard let latest = try row.optionalInt64(1) else { return nil }
-        self.latest = SnapshotVersion(microseconds: latest)
-        logStart = SnapshotVersion(microseconds: try row.int64(2))
+        guard let latest = try row.optionalVersion(1) else { return nil }
+        self.latest = latest
+        logStart = try row.version(2)
         time = engine.clock.time(server: Timestamp(microseconds: try row.microseconds(4)))
         self.known = known
         self.known.incarnation = try row.bytes(3)
@@ -70,7 +70,7 @@
         if present.latest < through {
           // Commits may have been published after this was read, or are lost in the server's present history.
           guard try await self.present().latest < tail.through else { return false }
-          try await raise(to: SnapshotVersion(microseconds: tail.through.microseconds + 1))
+          try await raise(to: tail.through.next())
         }
         try await tail.advance(to: present.latest, of: self)
         return true
@@ -135,7 +135,7 @@
       var present = try await present()
       let published = await tail.through
       if present.latest < published {
-        try await raise(to: SnapshotVersion(microseconds: published.microseconds + 1))
+        try await raise(to: published.next())
         present = try await self.present()
       } else if let seen, seen > present.latest, seen.timestamp <= present.time, mayAnnounce() {
         try await raise(to: SnapshotVersion(present.time))

@@ -127,7 +127,7 @@
         throw StatusError(code: .dataLoss, message: "Table hearth_databases has no row of the empty database.")
       }
       let known = Known(number: try row.int64(0), incarnation: try row.bytes(1), history: history)
-      return (known, SnapshotVersion(microseconds: try row.int64(2)))
+      return (known, try row.version(2))
     }
 
     private static let found = PostgresStatement(

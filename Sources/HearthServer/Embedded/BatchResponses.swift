@@ -4,16 +4,12 @@ internal import HearthWire
 
 /// The answers to the latest labelled requests.
 ///
-/// A client is ``RequestLabel/client``. If there are too many answers in all, the answers beyond ``fairCount`` of the client with the largest
+/// A client is ``RequestLabel/client``. If there are too many answers in all, the answers beyond ``ResponseRetention/fairCount`` of the client with the largest
 /// ones are removed first. So a client with many labels takes room from itself and not from others.
 ///
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
 /// can send the batch again, even after a restart of either side, and it is applied once.
 struct BatchResponses {
-  /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
-  /// flight. The schema depends on it.
-  static let fairCount = 32
-
   /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is
   /// more than the one that the commit adds, so the table returns to its limits, and no commit pays for many others.
   static let removedPerCommit: Int64 = 8
@@ -182,10 +178,11 @@ struct BatchResponses {
     }
   }
 
-  /// The oldest answer of the client with the largest share; nil if nobody has more than ``fairCount``.
+  /// The oldest answer of the client with the largest share; nil if nobody has more than ``ResponseRetention/fairCount``.
   private func oldestOfLargestShare() throws -> Answer? {
     let select = try database.prepare(
-      "SELECT client FROM server_batch_clients WHERE count > \(Self.fairCount) ORDER BY bytes DESC LIMIT 1")
+      "SELECT client FROM server_batch_clients WHERE count > \(ResponseRetention.fairCount) ORDER BY bytes DESC LIMIT 1"
+    )
     guard try select.step() else { return nil }
     let client = try select.int64(at: 0)
     select.reset()

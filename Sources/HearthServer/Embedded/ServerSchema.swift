@@ -152,12 +152,12 @@ enum ServerSchema {
     "CREATE INDEX server_deletes ON server_changes (collection, id, version) WHERE is_delete = 1",
   ]
 
-  /// The number of answers of each client, and their bytes. The index holds only clients with more than ``BatchResponses/fairCount``, so it
+  /// The number of answers of each client, and their bytes. The index holds only clients with more than ``ResponseRetention/fairCount``, so it
   /// costs the others nothing.
   private static let responseShares = [
     "CREATE TABLE server_batch_clients (client INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL)",
     """
-    CREATE INDEX server_batch_clients_by_share ON server_batch_clients (bytes) WHERE count > \(BatchResponses.fairCount)
+    CREATE INDEX server_batch_clients_by_share ON server_batch_clients (bytes) WHERE count > \(ResponseRetention.fairCount)
     """,
     """
     INSERT INTO server_batch_clients

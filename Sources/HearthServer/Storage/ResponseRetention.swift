@@ -15,6 +15,9 @@ struct ResponseRetention: Sendable {
     ofMany ? (count / 2, bytes / 2) : (countPerClient, bytesPerClient)
   }
 
+  /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
+  /// flight. The schema depends on it.
+  static let fairCount = 32
   /// Counted for each answer of a client in addition to its bytes: its row, and its entries in indexes. The schema depends on it.
   static let bytesPerAnswer = 256
 }

@@ -107,6 +107,29 @@
       }
     }
 
+    @Test("the answers of a quiet client stay when those of busy ones are too many in all")
+    func quietClient() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let storage = try await ClusterStorage.open(
+          ServerFixture.database, in: try await cluster.node().engine, responseRetention: .init(count: 100))
+        func commit(_ number: UInt64, of client: String) async throws -> SnapshotVersion {
+          let mutations = [increment("c/\(client)")]
+          let label = RequestLabel(
+            BatchLabel(cacheID: client, identity: BatchIdentity(high: 7, low: number)), mutations: mutations,
+            database: ServerFixture.database)
+          return try await storage.commit(CommitRequest(mutations: mutations, label: label)).version
+        }
+        let first = try await commit(0, of: "quiet")
+        for number in UInt64(1)...150 { _ = try await commit(number, of: "busy\(number % 2)") }
+        await storage.trimHistory()
+        #expect(try await count("hearth_batch_responses", in: cluster) == 100)
+        #expect(try await commit(0, of: "quiet") == first)
+        #expect(try await storage.number("c/quiet") == 1)
+        #expect(try await commit(150, of: "busy0") < storage.currentVersion().next())
+        #expect(try await storage.number("c/busy0") == 75)
+      }
+    }
+
     @Test("transactions that have ended go with what they have read")
     func transactions() async throws {
       let clock = ManualClock()

@@ -222,7 +222,7 @@ struct BatchResponseTests {
     #expect(try await commit(fixture, 1, client: "single", [increment("c/single")]) == single)
     // The latest of each stranger are known, the first are not.
     for stranger in 1...3 as ClosedRange<UInt64> {
-      for number in 200 - UInt64(BatchResponses.fairCount) + 1...200 {
+      for number in 200 - UInt64(ResponseRetention.fairCount) + 1...200 {
         try await commit(fixture, stranger * 1000 + number, client: "stranger \(stranger)", [increment("c/b")])
       }
     }

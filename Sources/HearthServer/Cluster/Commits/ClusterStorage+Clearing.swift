@@ -39,7 +39,8 @@
       let order = try ClusterOrder.begin(database, on: session)
       let definitions = try storage.indexes.definitions(
         of: database, on: session, state: order.indexState, generation: order.indexGeneration)
-      let version = GroupEvaluation.firstVersion(
+      try definitions.requireKnown()
+      let version = try GroupEvaluation.firstVersion(
         after: order.latest, seen: storage.engine.history.seen(of: database),
         time: storage.engine.clock.time(server: order.time))
       var historyBytes: Int64 = 0
@@ -92,8 +93,8 @@
         ).map { row in
           let id = try ClusterNames.id(of: row.bytes(0), in: "hearth_documents")
           return Document.found(
-            try DocumentKey(path.appending(id)), version: SnapshotVersion(microseconds: try row.int64(1)),
-            createTime: SnapshotVersion(microseconds: try row.int64(2)),
+            try DocumentKey(path.appending(id)), version: try row.version(1),
+            createTime: try row.version(2),
             fields: EncodedFields(uncheckedBytes: try row.bytes(3)))
         }
         guard !documents.isEmpty else { return historyBytes }

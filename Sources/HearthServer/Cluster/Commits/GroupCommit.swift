@@ -48,8 +48,9 @@
       }
       let definitions = try storage.indexes.definitions(
         of: known.number, on: session, state: found.order.indexState, generation: found.order.indexGeneration)
+      try definitions.requireKnown()
       storage.engine.hooks.betweenRoundTrips?()
-      var evaluation = evaluation(of: found)
+      var evaluation = try evaluation(of: found)
       var writes = GroupWrites(database: known.number)
       let results = try evaluate(found, &evaluation, &writes, on: session)
       var outcome = Outcome(
@@ -72,8 +73,8 @@
       return present == known ? nil : present
     }
 
-    private func evaluation(of found: GroupReads.Found) -> GroupEvaluation {
-      let first = GroupEvaluation.firstVersion(
+    private func evaluation(of found: GroupReads.Found) throws(StatusError) -> GroupEvaluation {
+      let first = try GroupEvaluation.firstVersion(
         after: found.order.latest, seen: storage.engine.history.seen(of: known.number),
         time: storage.engine.clock.time(server: found.order.time))
       return GroupEvaluation(

@@ -7,8 +7,8 @@
     private let databaseID: DatabaseID
     private let maximumRewrittenBytes: Int
     private let metrics: ServerMetrics?
-    /// The version of the next commit.
-    private var next: SnapshotVersion
+    /// The version of the first commit; nil behind it.
+    private var next: SnapshotVersion?
     /// The newest version: that of the latest commit of the group, or the one before the group.
     private(set) var latest: SnapshotVersion
     /// The commits of the group, with and without changes.
@@ -38,8 +38,11 @@
     /// - Parameters:
     ///   - latest: The newest version before the group.
     ///   - seen: The latest version that this node has seen. After a failover that has lost commits, it may be above `latest`.
-    static func firstVersion(after latest: SnapshotVersion, seen: SnapshotVersion, time: Timestamp) -> SnapshotVersion {
-      SnapshotVersion(microseconds: max(max(latest, seen).microseconds + 1, time.microseconds))
+    /// - Throws: DATA_LOSS if there is none.
+    static func firstVersion(
+      after latest: SnapshotVersion, seen: SnapshotVersion, time: Timestamp
+    ) throws(StatusError) -> SnapshotVersion {
+      max(try max(latest, seen).next(), SnapshotVersion(microseconds: time.microseconds))
     }
 
     /// - Parameter stored: Reads a document as it is before the group.
@@ -48,7 +51,7 @@
       _ request: CommitRequest, stored: (DocumentKey) throws -> Document
     ) throws -> CommitOutcome {
       guard !request.mutations.isEmpty else { return CommitOutcome(version: latest, results: []) }
-      let (version, before, latest) = (next, net, self.latest)
+      let (version, before, latest) = (try next ?? self.latest.next(), net, self.latest)
       let evaluation = try RequestEvaluation(
         request, in: databaseID, at: version, maximumRewrittenBytes: maximumRewrittenBytes, metrics: metrics
       ).evaluate { key in
@@ -59,7 +62,7 @@
       for transition in transitions { add(transition) }
       commits.append(CommittedChange(version: version, transitions: transitions))
       self.latest = version
-      next = SnapshotVersion(microseconds: version.microseconds + 1)
+      next = nil
       var outcome = CommitOutcome(version: version, results: evaluation.results)
       if request.returnsDocument { outcome.document = evaluation.lastDocument }
       return outcome

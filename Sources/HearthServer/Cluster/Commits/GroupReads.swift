@@ -99,11 +99,10 @@
       _ row: PostgresRow, of keys: [DocumentKey], missingAt latest: SnapshotVersion
     ) throws -> Document? {
       let key = keys[try index(row, of: keys)]
-      guard let version = try row.optionalInt64(1) else { return .missing(key, version: latest) }
+      guard let version = try row.optionalVersion(1) else { return .missing(key, version: latest) }
       guard let fields = try row.optionalBytes(3) else { return nil }
       return .found(
-        key, version: SnapshotVersion(microseconds: version),
-        createTime: SnapshotVersion(microseconds: try row.int64(2)), fields: EncodedFields(uncheckedBytes: fields))
+        key, version: version, createTime: try row.version(2), fields: EncodedFields(uncheckedBytes: fields))
     }
 
     /// The index of the element that a row is for: its first column counts from 1.

@@ -78,14 +78,14 @@
     }
 
     init(_ row: PostgresRow) throws {
-      version = SnapshotVersion(microseconds: try row.int64(0))
+      version = try row.version(0)
       let path = try ClusterNames.collection(of: row.bytes(1))
       let id = try row.bytes(2)
       key = try DocumentKey(path.appending(ClusterNames.id(of: id, in: "hearth_changes")))
       position = Position(version: version, collection: try row.int64(11), id: id)
       isDelete = try row.bool(3)
-      let oldVersion = SnapshotVersion(microseconds: try row.int64(4))
-      let oldCreateTime = SnapshotVersion(microseconds: try row.int64(5))
+      let oldVersion = try row.version(4)
+      let oldCreateTime = try row.version(5)
       let isWhole = try row.bool(10)
       if oldVersion == .none {
         before = .missing(key, version: .none)
@@ -98,10 +98,10 @@
       } else {
         before = nil
       }
-      presentVersion = try row.optionalInt64(7).map { SnapshotVersion(microseconds: $0) }
+      presentVersion = try row.optionalVersion(7)
       if let presentVersion, let fields = try row.optionalBytes(9) {
         present = .found(
-          key, version: presentVersion, createTime: SnapshotVersion(microseconds: try row.int64(8)),
+          key, version: presentVersion, createTime: try row.version(8),
           fields: EncodedFields(uncheckedBytes: fields))
       } else {
         present = nil

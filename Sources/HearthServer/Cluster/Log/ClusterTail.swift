@@ -68,8 +68,12 @@
               of: number, after: .end(of: start), upTo: Self.changesAtOnce.count, bytes: Self.changesAtOnce.bytes),
             .rollback,
           ])
-          let latest = SnapshotVersion(microseconds: try results[1].only().int64(0))
-          guard results[2].count < Self.changesAtOnce.count else { return (latest, nil as [CommittedChange]?) }
+          let state = try results[1].only()
+          let (latest, logStart) = (try state.version(0), try state.version(1))
+          // While this node stood still, the next changes may have been removed.
+          guard logStart <= start, results[2].count < Self.changesAtOnce.count else {
+            return (latest, nil as [CommittedChange]?)
+          }
           return (latest, try results[2].map(ChangeRow.init).commits)
         }
         for commit in commits ?? [] { publish(commit) }
@@ -92,6 +96,10 @@
     }
 
     private static let latest = PostgresStatement(
-      "latest version", "SELECT version FROM hearth_commits WHERE database = $1 ORDER BY version DESC LIMIT 1", [.int8])
+      "latest version and start of log",
+      """
+      SELECT (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1), log_start
+      FROM hearth_databases WHERE number = $1
+      """, [.int8])
   }
 #endif

@@ -141,17 +141,16 @@
     }
 
     private func state(_ rows: PostgresRows) throws -> State {
-      guard let row = rows.first, let version = try row.optionalInt64(0) else {
+      guard let row = rows.first, let version = try row.optionalVersion(0) else {
         throw Self.damaged("hearth_databases or hearth_commits has no row of database \(reader.database)")
       }
       let state = State(
-        version: SnapshotVersion(microseconds: version), logStart: SnapshotVersion(microseconds: try row.int64(1)),
-        generation: try row.int64(2), indexState: try row.int64(3))
+        version: version, logStart: try row.version(1), generation: try row.int64(2), indexState: try row.int64(3))
       if let past, past > state.version {
         throw StatusError(code: .unavailable, message: "The database has not reached the version \(past); try again.")
       }
       reader.indexes.note(state: state.indexState)
-      if let knownDefinitions, knownDefinitions.generation != state.generation { throw OutdatedDefinitions() }
+      if let knownDefinitions, !knownDefinitions.holds(in: state) { throw OutdatedDefinitions() }
       return state
     }
 
@@ -163,7 +162,7 @@
     var definitions: ClusterDefinitions {
       get throws {
         if let knownDefinitions { return knownDefinitions }
-        if let indexes = reader.indexes.known, known.map({ $0.generation == indexes.generation }) ?? true {
+        if let indexes = reader.indexes.known, known.map(indexes.holds(in:)) ?? true {
           knownDefinitions = indexes
           return indexes
         }
@@ -183,8 +182,15 @@
       let number = try row.int64(0)
       let path = try reader.collections.path(of: number) ?? ClusterNames.collection(of: row.bytes(1))
       reader.collections.note(path, number)
-      return ClusterCollection(number: number, path: path, documents: Int(clamping: try row.int64(2)))
+      let documents = Int(clamping: try row.int64(2))
+      guard (0...Self.maximumDocuments).contains(documents) else {
+        throw Self.damaged("hearth_collections, \(path.canonicalString): it has \(documents) documents")
+      }
+      return ClusterCollection(number: number, path: path, documents: documents)
     }
+
+    /// No collection has more: sums of these numbers do not overflow.
+    private static let maximumDocuments = 1 << 40
 
     func collections(_ call: PostgresCall) throws -> [ClusterCollection] { try fetch(call).map(collection) }
 

@@ -27,7 +27,7 @@
     }
 
     var version: SnapshotVersion {
-      get throws { SnapshotVersion(microseconds: try row.int64(Column.version)) }
+      get throws { try row.version(Column.version) }
     }
 
     func withFields<R>(_ body: (EncodedFieldsView) throws -> R) throws -> R {
@@ -46,7 +46,7 @@
         throw malformed(error)
       }
       return .found(
-        key, version: try version, createTime: SnapshotVersion(microseconds: try row.int64(Column.createTime)),
+        key, version: try version, createTime: try row.version(Column.createTime),
         fields: fields)
     }
 

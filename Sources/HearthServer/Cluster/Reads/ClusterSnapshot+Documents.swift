@@ -17,10 +17,9 @@
       _ keys: some Collection<DocumentKey>, bytes: Int, on session: PostgresSession
     ) throws -> ClusterDocuments {
       let rows = try session.run(presentCall(keys, bytes: bytes))
-      guard let row = rows.first, let newest = try row.optionalInt64(1) else {
+      guard let row = rows.first, let version = try row.optionalVersion(1) else {
         throw ClusterSnapshot.damaged("hearth_databases or hearth_commits has no row of database \(database)")
       }
-      let version = SnapshotVersion(microseconds: newest)
       return ClusterDocuments(documents: try documents(keys, rows, at: version), version: version)
     }
 
@@ -48,10 +47,9 @@
         throw ClusterSnapshot.damaged("\(keys.count) keys have \(rows.count) rows")
       }
       return try zip(keys, rows).map { key, row in
-        guard let found = try row.optionalInt64(3) else { return .missing(key, version: version) }
+        guard let found = try row.optionalVersion(3) else { return .missing(key, version: version) }
         return .found(
-          key, version: SnapshotVersion(microseconds: found),
-          createTime: SnapshotVersion(microseconds: try row.int64(4)), fields: try fields(row.bytes(5), of: key))
+          key, version: found, createTime: try row.version(4), fields: try fields(row.bytes(5), of: key))
       }
     }
 
@@ -131,8 +129,8 @@
         throw Self.damaged("table hearth_changes, \(key): a change has no former contents")
       }
       return .found(
-        key, version: SnapshotVersion(microseconds: try row.int64(version)),
-        createTime: SnapshotVersion(microseconds: try row.int64(createTime)),
+        key, version: try row.version(version),
+        createTime: try row.version(createTime),
         fields: EncodedFields(uncheckedBytes: bytes))
     }
 

@@ -46,6 +46,7 @@
     private static let keysAtOnce = 64
 
     func documents(taking keys: inout SortedKeys, at past: SnapshotVersion, _ sizes: PieceSizes) throws -> [Document] {
+      if try past < version { try requireLog(since: past) }
       var documents: [Document] = []
       var bytes = 0
       while bytes < sizes.bytes, documents.count < PieceSizes.maximumCount, !keys.isEmpty {

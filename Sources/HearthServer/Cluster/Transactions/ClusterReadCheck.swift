@@ -95,7 +95,7 @@
     mutating func advance(on session: PostgresSession, in database: Int64) throws -> Verdict {
       guard let row = try session.run(Self.present.call(.int8(database))).first else { return .conflict }
       let (end, logStart) = (
-        SnapshotVersion(microseconds: try row.int64(0)), SnapshotVersion(microseconds: try row.int64(1))
+        try row.version(0), try row.version(1)
       )
       // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
       guard through >= logStart else { return .conflict }

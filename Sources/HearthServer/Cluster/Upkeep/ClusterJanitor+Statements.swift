@@ -77,16 +77,24 @@
         WHERE position > CASE WHEN of_many THEN $4 ELSE $2 END OR bytes > CASE WHEN of_many THEN $5 ELSE $3 END)
       """, [.int8, .int8, .int8, .int8, .int8])
 
-    /// Finds the newest answer that is too many, or too large, with all later ones.
-    static let responsesBeyond = PostgresStatement(
-      "responses beyond the limits",
+    /// Removes the oldest answers that are too many, or too large, in all. The newest ones of each client go last: a client with many takes no
+    /// room from others.
+    static let trimResponses = PostgresStatement(
+      "trim responses",
       """
-      SELECT version FROM (
-        SELECT version, row_number() OVER (ORDER BY version DESC) AS position,
-          sum(octet_length(response)) OVER (ORDER BY version DESC) AS bytes
-        FROM hearth_batch_responses WHERE database = $1
-      ) AS numbered WHERE position > $2 OR bytes > $3 ORDER BY version DESC LIMIT 1
-      """, [.int8, .int8, .int8])
+      DELETE FROM hearth_batch_responses WHERE (database, identity, digest) IN (
+        SELECT database, identity, digest FROM (
+          SELECT database, identity, digest, row_number() OVER kept AS position, sum(size) OVER kept AS bytes
+          FROM (
+            SELECT database, identity, digest, version,
+              octet_length(response) + \(ResponseRetention.bytesPerAnswer) AS size,
+              row_number() OVER (PARTITION BY client ORDER BY version DESC) <= $4 AS is_fair
+            FROM hearth_batch_responses WHERE database = $1
+          ) AS own
+          WINDOW kept AS (ORDER BY is_fair DESC, version DESC)
+        ) AS numbered
+        WHERE position > $2 OR bytes > $3)
+      """, [.int8, .int8, .int8, .int8])
 
     static let removeReads = PostgresStatement(
       "remove reads",

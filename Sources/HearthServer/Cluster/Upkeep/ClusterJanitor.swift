@@ -86,10 +86,9 @@
       _ = try session.run(
         Self.trimClients.call(
           .int8(database), .int8(own.count), .int8(own.bytes), .int8(ofMany.count), .int8(ofMany.bytes)))
-      let excess = try session.run(
-        Self.responsesBeyond.call(.int8(database), .int8(responses.count), .int8(responses.bytes))
-      ).first
-      if let version = try excess?.int64(0) { try remove(Self.responses, through: version, on: session) }
+      _ = try session.run(
+        Self.trimResponses.call(
+          .int8(database), .int8(responses.count), .int8(responses.bytes), .int8(Int64(ResponseRetention.fairCount))))
     }
 
     private func removeTransactions(now: Int64, on session: PostgresSession) throws {

@@ -39,7 +39,7 @@
       }
       return .found(
         try key, version: SnapshotVersion(microseconds: oldVersion),
-        createTime: SnapshotVersion(microseconds: try row.int64(Column.oldCreateTime)),
+        createTime: try row.version(Column.oldCreateTime),
         fields: EncodedFields(uncheckedBytes: fields))
     }
   }

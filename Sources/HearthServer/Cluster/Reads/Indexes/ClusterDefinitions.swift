@@ -34,11 +34,12 @@
       for row in rows {
         let number = try row.int32(0)
         highest = max(highest, number)
-        guard try row.int16(1) == ClusterIndex.State.active else {
+        let state = try row.int16(1)
+        guard state != ClusterIndex.State.dropped else {
           dropped.append(number)
           continue
         }
-        guard let origin = IndexOrigin(rawValue: Int64(try row.int16(2))),
+        guard state == ClusterIndex.State.active, let origin = IndexOrigin(rawValue: Int64(try row.int16(2))),
           let definition = ClusterIndex.definition(group: try row.bytes(3), fields: try row.bytes(4))
         else {
           unknown.append(number)
@@ -60,6 +61,21 @@
       guard let order = try row.optionalBytes(8) else { return .start }
       return ClusterIndex.Mark(
         pathOrder: order, place: ClusterPlace(collection: collection, id: try row.optionalBytes(6) ?? []))
+    }
+
+    /// Returns whether queries in a snapshot can be planned with these definitions: they may be older, if no index was dropped since.
+    func holds(in snapshot: ClusterSnapshot.State) -> Bool {
+      generation == snapshot.generation && state <= snapshot.indexState
+    }
+
+    /// - Throws: UNAVAILABLE if there are indexes of a newer release. Other nodes read along their entries, which this one would not write.
+    func requireKnown() throws(StatusError) {
+      guard unknown.isEmpty else {
+        throw StatusError(
+          code: .unavailable,
+          message:
+            "The database has indexes of a newer release of the server; this one has to be replaced before it writes.")
+      }
     }
 
     /// The indexes of a collection group.

@@ -54,6 +54,7 @@
       var number = definitions.highestNumber
       var calls: [PostgresCall] = []
       for (definition, origin) in wanted.added {
+        guard number < .max else { throw ClusterSnapshot.damaged("an index has the largest number that there is") }
         number += 1
         calls.append(
           IndexStatements.insert.call(
