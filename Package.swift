@@ -94,8 +94,9 @@ let benchmarkTargets: [Target] =
     .executableTarget(
       name: "ServerBenchmarks",
       dependencies: [
-        "BenchmarkKit", "HearthServer", "HearthAuthentication", "HearthRPC", "TestSupport", grpcCore, grpcTransport,
-        nioCore, nioPosix, nioHTTP2, nioHPACK, logging, .product(name: "JWTKit", package: "jwt-kit"),
+        "BenchmarkKit", "HearthServer", "HearthAuthentication", "HearthRPC", "TestSupport", "PostgresSupport",
+        grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+        .product(name: "JWTKit", package: "jwt-kit"),
       ],
       path: "Benchmarks/Sources/ServerBenchmarks", swiftSettings: settings),
   ]

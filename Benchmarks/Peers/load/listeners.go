@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -33,6 +34,15 @@ func fan(ctx context.Context, count int, query func(*firestore.Client) firestore
 		return Result{}, err
 	}
 	defer client.Close()
+	listener := client
+	if *listening != 0 {
+		// Another node of the same database.
+		os.Setenv("FIRESTORE_EMULATOR_HOST", fmt.Sprintf("127.0.0.1:%d", *listening))
+		if listener, err = connect(ctx); err != nil {
+			return Result{}, err
+		}
+		defer listener.Close()
+	}
 	type arrival struct {
 		revision int
 		at       time.Time
@@ -41,7 +51,7 @@ func fan(ctx context.Context, count int, query func(*firestore.Client) firestore
 	errs := make(chan error, *clients+1)
 	for number := 0; number < *clients; number++ {
 		go func() {
-			snapshots := query(client).Snapshots(expect(ctx, count))
+			snapshots := query(listener).Snapshots(expect(ctx, count))
 			defer snapshots.Stop()
 			for {
 				snapshot, err := snapshots.Next()

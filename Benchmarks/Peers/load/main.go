@@ -35,6 +35,7 @@ var (
 	process   = flag.Int("process", 0, "the server's process, whose resident size is read")
 	name      = flag.String("collection", "places", "the collection")
 	authority = flag.String("ca", "", "file with the authority of the server's certificate; none for a server without TLS")
+	listening = flag.Int("listeners-port", 0, "port of this machine to which the listeners connect instead; 0 for the host")
 	token     = flag.String("token", "owner", "bearer token of the calls")
 )
 

@@ -9,17 +9,28 @@ package enum Subprocess {
 
   /// - Throws: ``Failure`` if the program ends with another status than 0.
   package static func output(of executable: String, _ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Failure(description: "\(arguments.joined(separator: " ")) ended with \(process.terminationStatus)")
+    try outputs(of: executable, [arguments])[0]
+  }
+
+  /// Runs a program several times at once. What each prints is short: it is read when all run.
+  ///
+  /// - Throws: As ``output(of:_:)``.
+  package static func outputs(of executable: String, _ arguments: [[String]]) throws -> [Data] {
+    let started = try arguments.map { arguments in
+      let (process, pipe) = (Process(), Pipe())
+      process.executableURL = URL(fileURLWithPath: executable)
+      process.arguments = arguments
+      process.standardOutput = pipe
+      try process.run()
+      return (process, pipe, arguments)
     }
-    return output
+    return try started.map { process, pipe, arguments in
+      let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      guard process.terminationStatus == 0 else {
+        throw Failure(description: "\(arguments.joined(separator: " ")) ended with \(process.terminationStatus)")
+      }
+      return output
+    }
   }
 }

@@ -25,17 +25,25 @@ struct Load {
   func run(
     _ scenario: String, on server: ServerProcess, _ options: [String: Double], collection: String
   ) throws -> Reading {
-    let words =
+    try run(scenario, onEachOf: [server], options, collection: collection)[0]
+  }
+
+  /// Runs a generator for each server at once.
+  func run(
+    _ scenario: String, onEachOf servers: [ServerProcess], _ options: [String: Double], collection: String
+  ) throws -> [Reading] {
+    let words = servers.map { server in
       Array(command.dropFirst()) + [
         "-host", server.host, "-process", "\(server.identifier)", "-collection", collection,
       ]
-      + server.loadArguments
-      + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
-      + [scenario]
+        + server.loadArguments
+        + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
+        + [scenario]
+    }
     do {
-      return try JSONDecoder().decode(Reading.self, from: Subprocess.output(of: command[0], words))
+      return try Subprocess.outputs(of: command[0], words).map { try JSONDecoder().decode(Reading.self, from: $0) }
     } catch is Subprocess.Failure {
-      return Reading(note: "failed")
+      return servers.map { _ in Reading(note: "failed") }
     }
   }
 }

@@ -17,7 +17,7 @@ enum Main {
       do {
         let options = try ServerRun.Options(words)
         let run = try await ServerRun(options)
-        try run.run(options.isLocked ? LockedLines.all : CallLines.all + ListenLines.all + MemoryLines.all)
+        try run.run()
       } catch {
         FileHandle.standardError.write(Data("server benchmark: \(error)\n".utf8))
         exit(1)

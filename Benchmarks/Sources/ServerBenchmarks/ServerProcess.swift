@@ -109,8 +109,8 @@ final class ServerProcess {
 
   // MARK: - In the server's process
 
-  /// `host [--access FOLDER PROTECTION] [FOLDER]`: serves the databases of a folder, or without one databases in memory, until standard
-  /// input ends; with `--access` as ``AccessFiles`` says.
+  /// `host [--access FOLDER PROTECTION | --cluster URL] [FOLDER]`: serves the databases of a folder or of a PostgreSQL database, or without one
+  /// databases in memory, until standard input ends; with `--access` as ``AccessFiles`` says.
   static func host(_ words: ArraySlice<String>) async throws {
     var words = words
     let logger = Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
@@ -121,7 +121,9 @@ final class ServerProcess {
       access = (folder, AccessFiles.Protection(rawValue: protection))
       words = words.dropFirst(3)
     }
-    var configuration = EmbeddedServer.Configuration(storage: words.first.map { .folder($0) } ?? .memory)
+    let isOfCluster = words.first == ClusterHosts.option
+    let storage = try isOfCluster ? ClusterHosts.storage(words.dropFirst()) : words.first.map { .folder($0) } ?? .memory
+    var configuration = EmbeddedServer.Configuration(storage: storage)
     if let access {
       try await AccessFiles.configure(&configuration, by: access.folder, access.protection, logger: logger)
     }

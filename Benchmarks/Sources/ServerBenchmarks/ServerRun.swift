@@ -7,8 +7,7 @@ final class ServerRun {
     var isQuick = false
     var filter = ""
     var columns = Column.usual
-    /// Compares open servers with protected ones, and nothing else.
-    var isLocked = false
+    var lines = CallLines.all + ListenLines.all + MemoryLines.all
     /// The folder for the charts; nil for none.
     var results: String?
     /// Go's load generator, if it could be built.
@@ -21,13 +20,14 @@ final class ServerRun {
         case "run": break
         case "--quick": isQuick = true
         case "--codec": columns = [.hearth, .memory, .emulator, .echo, .codec, .sqlite]
-        case "--locked": (isLocked, columns) = (true, Column.withLocked)
+        case "--locked": (lines, columns) = (LockedLines.all, Column.withLocked)
+        case "--cluster": (lines, columns) = (ClusterLines.all, Column.withCluster)
         case "--filter": filter = words.popFirst() ?? ""
         case "--load": load = words.popFirst()
         case "--results": results = words.popFirst()
         default:
           throw Failure(
-            "usage: scripts/bench --server [--quick] [--codec | --locked] [--filter TEXT] [--results FOLDER]")
+            "usage: scripts/bench --server [--quick] [--codec | --locked | --cluster] [--filter TEXT] [--results FOLDER]")
         }
       }
     }
@@ -49,9 +49,12 @@ final class ServerRun {
   private var columns: [Column] { options.columns }
   private let folder: String
   private var servers: [Column: ServerProcess] = [:]
+  /// The nodes of ``Column/nodes`` after the first one.
+  private(set) var others: [ServerProcess] = []
   private var large: [Column: Large] = [:]
   private let load: Load
   let access: AccessFiles
+  private let cluster: ClusterHosts?
 
   init(_ options: Options) async throws {
     self.options = options
@@ -61,19 +64,22 @@ final class ServerRun {
     try FileManager.default.createDirectory(atPath: folder + "/floor", withIntermediateDirectories: true)
     try FileManager.default.createDirectory(atPath: folder + "/access", withIntermediateDirectories: true)
     access = try await AccessFiles(in: folder + "/access")
+    cluster = options.columns.contains(.cluster) ? try await ClusterHosts() : nil
     floor = try SQLiteFloor(folder: folder + "/floor", documentCount: Self.documentCount)
   }
 
   /// Seconds for one measurement of calls that repeat.
   var seconds: Double { isQuick ? 0.8 : 4 }
 
-  func run(_ lines: [Line]) throws {
+  func run() throws {
     defer {
       for server in servers.values { server.stop() }
+      for server in others { server.stop() }
       for known in large.values { known.server?.stop() }
       try? FileManager.default.removeItem(atPath: folder)
     }
     for column in columns { servers[column] = try start(column) }
+    if let cluster { others = try (2...4).map { try cluster.start(node: $0) } }
     if options.load == nil {
       print(
         "Go or its Firestore client: not installed (Debian: golang-go golang-google-cloud-dev); calls come from Swift\n"
@@ -86,7 +92,7 @@ final class ServerRun {
     var previous: MeasuredLine?
     var missed: [String] = []
     var all: [MeasuredLine] = []
-    for line in lines {
+    for line in options.lines {
       // Without the documents nothing can be measured.
       guard options.filter.isEmpty || line.name.contains(options.filter) || line.name == "fill" else { continue }
       let measured = try measure(line)
@@ -115,10 +121,10 @@ final class ServerRun {
 
   private static func ratios(_ readings: [Column: [Reading]]) -> [Column: Double] {
     var ratios: [Column: Double] = [:]
-    for (column, protected) in readings {
-      guard let open = column.open.flatMap({ readings[$0] }) else { continue }
-      let values = zip(protected, open).compactMap { protected, open in
-        protected.value.flatMap { value in open.value.map { value / $0 } }
+    for (column, compared) in readings {
+      guard let baseline = column.baseline.flatMap({ readings[$0] }) else { continue }
+      let values = zip(compared, baseline).compactMap { compared, baseline in
+        compared.value.flatMap { value in baseline.value.map { value / $0 } }
       }
       ratios[column] = percentile(50, of: values)
     }
@@ -150,11 +156,19 @@ final class ServerRun {
   func measure(
     _ scenario: String, on server: ServerProcess, collection: String = "places", _ options: [String: Double] = [:]
   ) throws -> Load.Reading {
+    try measure(scenario, onEachOf: [server], collection: collection, options)[0]
+  }
+
+  /// Does the same with several servers at once.
+  func measure(
+    _ scenario: String, onEachOf servers: [ServerProcess], collection: String = "places",
+    _ options: [String: Double] = [:]
+  ) throws -> [Load.Reading] {
     var options = options
     options["documents"] = options["documents"] ?? Double(Self.documentCount)
     options["seconds"] = options["seconds"] ?? seconds
     options["deadline"] = options["deadline"] ?? (isQuick ? 40 : 600)
-    return try load.run(scenario, on: server, options, collection: collection)
+    return try load.run(scenario, onEachOf: servers, options, collection: collection)
   }
 
   /// Runs `body` with a server of its own that has no documents.
@@ -217,6 +231,7 @@ final class ServerRun {
     case .emulator: try ServerProcess.emulator(in: folder)
     case .echo: try ServerProcess([EchoService.command])
     case .codec: try ServerProcess([EchoCodec.command])
+    case .cluster, .nodes: try cluster?.start(node: column == .cluster ? 0 : 1)
     case .sqlite: nil
     }
   }

@@ -10,7 +10,7 @@ enum ServerTable {
   static func row(_ measured: MeasuredLine, _ columns: [Column], previous: MeasuredLine?) -> String {
     let cells = columns.map { column in
       let reading = measured.readings[column] ?? .none
-      let comparison = measured.ratios[column].map { "\(ratio($0)) of open" }
+      let comparison = measured.ratios[column].map { "\(ratio($0)) of \(column.baseline?.rawValue ?? "")" }
       let texts = [reading.value.map { text($0, measured.line.unit) }, reading.note, comparison].compactMap { $0 }
       return texts.isEmpty ? "–" : texts.joined(separator: "; ")
     }

@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// One server over files, one over PostgreSQL, and four that share a PostgreSQL database: `--cluster`.
+enum ClusterLines {
+  static let all: [Line] = [fill] + calls + [oneDocument, resume, otherNode]
+
+  private static let fill: Line = {
+    var line = CallLines.fill
+    line.goal = Line.Goal()
+    return line
+  }()
+
+  /// The least part of what one server over files does, of a node over PostgreSQL.
+  private static let goals = ["set-64": 0.5, "get-8": 0.7, "range": 0.6]
+
+  private static let calls = CallLines.all.filter { line in
+    ["set-", "get-", "range", "equality-"].contains { line.name.hasPrefix($0) }
+  }.map { line in
+    var line = line
+    line.goal = Line.Goal(timesBaseline: goals[line.name].map { [.cluster: $0] } ?? [:])
+    if line.name == "set-64" { line.goal.timesBaseline[.nodes] = 1 }
+    line.rounds = (3, 5)
+    let measure = line.measure
+    line.measure = { [name = line.name] column, run in
+      guard column == .nodes else { return try measure(column, run) }
+      let parts = name.split(separator: "-")
+      let clients = parts.count == 2 ? Int(parts[1]) ?? 1 : 1
+      return try spread(String(parts[0]), clients, run)
+    }
+    return line
+  }
+
+  /// All clients write the same document.
+  private static let oneDocument = Line(
+    name: "hot", title: "set one and the same document, 64 clients", unit: .rate, rounds: (3, 5)
+  ) { column, run in
+    guard column != .nodes else { return try spread("set", 64, run, documents: 1) }
+    return Reading(try run.measure("set", on: run.server(column), ["clients": 64, "documents": 1]), \.rate)
+  }
+
+  private static let resume = Line(
+    name: "resume", title: "resume of a target of 10,000 documents after 10 changes", unit: .time,
+    goal: Line.Goal(value: 0.010)
+  ) { column, run in
+    Reading(try run.measure("resume", on: run.server(column), ["samples": run.isQuick ? 7 : 25]), \.p50)
+  }
+
+  private static let otherNode = Line(
+    name: "other", title: "commit to a listener, of four nodes at another one, p99", unit: .time
+  ) { column, run in
+    var options: [String: Double] = ["clients": 1, "samples": run.isQuick ? 50 : 400]
+    if column == .nodes, let other = run.others.first { options["listeners-port"] = Double(other.port) }
+    let reading = try run.measure("fan-out", on: run.server(column), options)
+    return Reading(value: reading.p99, note: reading.note ?? reading.p50.map { "p50 " + ServerTable.text($0, .time) })
+  }
+
+  /// Lets a load generator for each node share the clients.
+  private static func spread(
+    _ scenario: String, _ clients: Int, _ run: ServerRun, documents: Int = ServerRun.documentCount
+  ) throws -> Reading {
+    let nodes = Array(([try run.server(.nodes)] + run.others).prefix(clients))
+    let options = ["clients": Double(clients / nodes.count), "documents": Double(documents)]
+    let rates = try run.measure(scenario, onEachOf: nodes, options).compactMap(\.rate)
+    return rates.count == nodes.count ? .value(rates.reduce(0, +)) : .note("failed")
+  }
+}
