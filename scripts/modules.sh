@@ -8,3 +8,7 @@ for map in Sources/*/module.modulemap "$products"/*.build/module.modulemap .buil
   case "$map" in *-tool.build/*) continue ;; esac
   [ ! -e "$map" ] || module_maps+=(-Xcc "-fmodule-map-file=$map")
 done
+# CPostgres imports headers of libpq, which are not where the compiler looks.
+if command -v pkg-config >/dev/null && pkg-config --exists libpq; then
+  for flag in $(pkg-config --cflags libpq); do module_maps+=(-Xcc "$flag"); done
+fi

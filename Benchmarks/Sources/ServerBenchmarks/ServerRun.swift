@@ -27,7 +27,8 @@ final class ServerRun {
         case "--results": results = words.popFirst()
         default:
           throw Failure(
-            "usage: scripts/bench --server [--quick] [--codec | --locked | --cluster] [--filter TEXT] [--results FOLDER]")
+            "usage: scripts/bench --server [--quick] [--codec | --locked | --cluster] [--filter TEXT] [--results FOLDER]"
+          )
         }
       }
     }
