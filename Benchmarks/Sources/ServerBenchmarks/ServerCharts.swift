@@ -34,8 +34,8 @@ enum ServerCharts {
     case .echo: .floor
     case .codec: .secondFloor
     case .sqlite: .storage
-    case .locked: .secondFloor
-    case .lockedMemory: .floor
+    case .locked, .nodes: .secondFloor
+    case .lockedMemory, .cluster: .floor
     case .tlsMemory, .tokensMemory: .official
     }
   }
