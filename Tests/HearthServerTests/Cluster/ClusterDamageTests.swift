@@ -7,7 +7,7 @@
 
   @testable import HearthServer
 
-  /// What is in the tables that this release has not written, or not any more.
+  /// Rows that this release has not written, and rows that are gone.
   @Suite(
     "Rows of others in a cluster", .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"),
     .timeLimit(.minutes(5)))

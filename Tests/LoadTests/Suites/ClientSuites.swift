@@ -29,7 +29,7 @@ enum ClientSuites {
 
     static var all: [Backend] { ServedStorage.available.map { Backend(storage: $0) } + [Backend(isLocked: true)] }
 
-    /// What follows the name of a suite in the line of its counts.
+    /// The text behind the name of a suite in the line of its counts.
     var suffix: String { (isLocked ? " with a token" : "") + (storage == .cluster ? " over two nodes" : "") }
   }
 
