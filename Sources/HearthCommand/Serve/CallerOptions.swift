@@ -32,7 +32,7 @@ struct CallerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      A file with secrets, one in each line, of at least 32 characters. A caller that sends one as its bearer token is an \
+      A file with secrets, one in each line, of at least 32 bytes. A caller that sends one as its bearer token is an \
       administrator, for whom no rules apply.
       """, valueName: "file"), completion: .file())
   var adminTokenFile: String?

@@ -19,6 +19,7 @@ package struct CallListener {
   let refusals: Int
   let prepare: Preparation?
   private let handshakes: HandshakeLog
+  private let refusalPace = LogPace()
 
   package init(server: CallServer, connections: OpenConnections, refusals: Int, prepare: Preparation?) {
     self.server = server
@@ -62,7 +63,11 @@ package struct CallListener {
     let client = ClientNetwork(channel.remoteAddress)
     let load = server.load
     guard load.connectionOpened(by: client) else {
-      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(connections.count)"])
+      if var metadata = refusalPace.metadata(of: client, reason: "--max-connections, of which an address has its share")
+      {
+        metadata["open"] = "\(connections.count)"
+        server.logger.notice("connection refused: there are too many", metadata: metadata)
+      }
       guard load.refusalBegan(atMost: refusals) else { return channel.close(promise: nil) }
       channel.closeFuture.whenComplete { _ in load.refusalEnded() }
       try connections.add(channel)

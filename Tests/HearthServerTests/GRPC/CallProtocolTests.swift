@@ -7,6 +7,7 @@ import NIOCore
 import NIOHPACK
 import RawHTTP2
 import Synchronization
+import TestSupport
 import Testing
 
 /// gRPC's rules for HTTP/2, frame by frame.
@@ -178,6 +179,21 @@ struct CallProtocolTests {
       #expect(fixture.server.refusedConnections == 1)
       try await fixture.set("rooms/eros")
     }
+  }
+
+  @Test("connections that are refused are told to the log, once in a while")
+  func loggedRefusals() async throws {
+    let log = LogRecorder()
+    let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger) { $0.limits.connections = 0 }
+    for _ in 0..<3 {
+      try await RawHTTP2Client.withConnection(to: server) { client in
+        try await client.wait(for: "the end") { $0.goAway != nil }
+      }
+    }
+    await server.shutdown()
+    let lines = log.lines.filter { $0.contains("connection refused") }
+    #expect(lines.count == 1)
+    #expect(lines.allSatisfy { $0.hasPrefix("notice ") && $0.contains("--max-connections") && $0.contains("127.0.0.1") })
   }
 
   /// A server with one document.
