@@ -141,6 +141,10 @@
             let documents = try await node().storage.documents(for: [key(list)], at: version).documents
             reads[list] = try numbers(in: documents[0])
           }
+          if generator.chance(20) {
+            // A list that was read before is the same, or the transaction is not committed.
+            reads = try await readCollection(id)
+          }
           var mutations: [Mutation] = []
           for list in lists where generator.chance(60) {
             let number = numbers.next()
@@ -155,6 +159,16 @@
         // As clients do: others would wait for its reads.
         if outcome != .committed, !latest.isEmpty { try? await nodes[0].rollback(latest) }
         await add(began, outcome, reads: reads, appends: appends, to: history)
+      }
+
+      /// Reads all lists with one query.
+      private mutating func readCollection(_ id: [UInt8]) async throws -> [String: [Int]] {
+        let query = Query(path: path("lists"))
+        let version = try await node().read(id, keys: [], query: query)
+        let documents = try await node().storage.run(query, at: version).documents
+        var reads = Dictionary(uniqueKeysWithValues: ClusterSerializabilityTests.lists.map { ($0, [Int]()) })
+        for document in documents { reads[document.key.canonicalString] = try numbers(in: document) }
+        return reads
       }
 
       private mutating func commit(_ mutations: [Mutation], ending id: [UInt8]) async -> ListTransaction.Outcome {

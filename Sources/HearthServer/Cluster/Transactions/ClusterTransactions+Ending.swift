@@ -111,7 +111,10 @@
     }
 
     func abortAll() async throws(StatusError) {
-      try await relaxed { [place] session in _ = try session.run(Self.abort.call(.bytea(place))) }
+      // Under the lock of the database: a commit of a group changes rows of transactions in another order.
+      try await relaxed { [place, storage] session in
+        _ = try storage.runInOrder(on: session) { _ in [Self.abort.call(.bytea(place))] }
+      }
       storage.waits.look()
     }
 

@@ -175,14 +175,15 @@
     ///
     /// - Parameter calls: They may run twice: once under the lock of the empty database, if this one was created in the meantime.
     /// - Returns: Their results.
-    fileprivate func runInOrder(
+    func runInOrder(
       on session: PostgresSession, _ calls: (Int64) -> [PostgresCall]
     ) throws -> [PostgresRows] {
       let number = try knownNow(on: session).number
-      let head = [.begin] + ClusterOrder.calls(number) + [GroupReads.find(databaseID)]
+      let isMissing = number == ClusterSchema.emptyDatabase
+      let head = [.begin] + ClusterOrder.calls(number) + (isMissing ? [GroupReads.find(databaseID)] : [])
       let results = try session.run(head + calls(number) + [.commit])
-      let present = try results[head.count - 1].first?.int64(0) ?? ClusterSchema.emptyDatabase
-      guard present == number else { return try runInOrder(on: session, calls) }
+      _ = try ClusterOrder.state(results[1...])
+      if isMissing, results[head.count - 1].first != nil { return try runInOrder(on: session, calls) }
       return Array(results[head.count...].dropLast())
     }
   }
