@@ -16,6 +16,15 @@
 
     func time(server: Timestamp) -> Timestamp { isAlone ? node.now() : min(server, node.now()) }
 
+    /// The time by which leases and ages of transactions are judged, the same for all nodes: that of the server alone.
+    func leaseTime(server: Timestamp) -> Int64 { (isAlone ? node.now() : server).microseconds }
+
+    func leaseTime(on session: PostgresSession) throws -> Int64 {
+      leaseTime(server: Timestamp(microseconds: try session.run(Self.now.call()).only().microseconds(0)))
+    }
+
+    private static let now = PostgresStatement("time", "SELECT clock_timestamp()")
+
     /// The microseconds by which the two differ.
     func difference(server: Timestamp) -> Int64 {
       isAlone ? 0 : abs(server.microseconds - node.now().microseconds)

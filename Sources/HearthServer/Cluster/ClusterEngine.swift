@@ -32,6 +32,7 @@
     /// False while the server is out of reach.
     let availability = Availability()
     private let marks = Atomic<Int64>(0)
+    private let arrivals = Atomic<Int64>(0)
 
     /// The longest time of a read or of a group of commits.
     static let callTime = Duration.seconds(10)
@@ -70,6 +71,13 @@
     func mark() -> CommitMark {
       CommitMark(node: node, number: marks.wrappingAdd(1, ordering: .relaxed).newValue)
     }
+
+    /// The next number of a ``Seniority``: it rises on this node, and no other node has it.
+    func seniorityNumber() -> Int64 {
+      arrivals.wrappingAdd(1, ordering: .relaxed).newValue << Self.nodeBits | node & (1 << Self.nodeBits - 1)
+    }
+
+    private static let nodeBits = 24
 
     static var deadline: ContinuousClock.Instant { .now + callTime }
 

@@ -104,20 +104,24 @@
     /// transaction may begin before its database exists. `expiry` is the time at which it ends, or its outcome is forgotten. All this is
     /// written with `synchronous_commit = off`, but for the commits; a crash that takes rows of it also changes the start time that is part of
     /// each id.
+    ///
+    /// `seniority_time` and `seniority_number` are a ``Seniority``; 0 if the transaction was committed, or if another one repeats it and has
+    /// its age. `lock_key` finds what pessimistic transactions have read (``TransactionReaders``). It is NULL for others.
     private static let transactions = [
       """
       CREATE TABLE hearth_transactions (
         id bytea PRIMARY KEY, place bytea NOT NULL, mode smallint NOT NULL, state smallint NOT NULL,
-        read_version bigint NOT NULL, read_count bigint NOT NULL, expiry bigint NOT NULL, digest bytea, outcome bytea)
-        WITH (fillfactor = 50)
+        seniority_time bigint NOT NULL, seniority_number bigint NOT NULL, read_version bigint NOT NULL,
+        read_count bigint NOT NULL, expiry bigint NOT NULL, digest bytea, outcome bytea) WITH (fillfactor = 50)
       """,
-      "CREATE INDEX hearth_transactions_place ON hearth_transactions (place, expiry)",
+      "CREATE INDEX hearth_transactions_place ON hearth_transactions (place, state, expiry)",
       "CREATE INDEX hearth_transactions_expiry ON hearth_transactions (expiry)",
       """
       CREATE TABLE hearth_reads (
-        transaction bytea, hash bytea, kind smallint NOT NULL, content bytea NOT NULL, PRIMARY KEY (transaction, hash))
-        WITH (autovacuum_vacuum_scale_factor = 0.05)
+        transaction bytea, hash bytea, kind smallint NOT NULL, content bytea NOT NULL, lock_key bytea,
+        PRIMARY KEY (transaction, hash)) WITH (autovacuum_vacuum_scale_factor = 0.05)
       """,
+      "CREATE INDEX hearth_reads_locks ON hearth_reads (lock_key) WHERE lock_key IS NOT NULL",
     ]
 
     /// The answers to the latest labelled requests, see ``RequestLabel``. `of_many`: ``RequestLabel/isOfMany``.

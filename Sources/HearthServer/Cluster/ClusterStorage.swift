@@ -46,6 +46,8 @@
     let feed: ChangeFeed
     let tail: ClusterTail
     let waiting = CommitQueue<WaitingAttempt>()
+    /// The commits that wait for pessimistic transactions.
+    let waits: TransactionWaits
     let collections = ClusterCollections()
     let indexes: ClusterIndexes
     let sortBudget: SortBudget
@@ -97,6 +99,7 @@
         version: version, maximumCommits: feedSizes.commits, maximumEffort: feedSizes.effort,
         windowMemory: WindowMemory(maximumBytes: limits.windowBytes) { metrics?.exceeded(.windowBytes) })
       tail = ClusterTail(feed: feed)
+      waits = TransactionWaits(engine, limits: limits, metrics: metrics)
       state = Mutex(State(known: known, epochs: Self.epochs(of: known)))
     }
 
@@ -186,6 +189,7 @@
 
     func close() async {
       waiting.close()
+      waits.close()
       await groupsEnd()
       state.withLock { $0.isClosed = true }
     }

@@ -209,7 +209,7 @@ struct LockTable {
       for id in writers[key] ?? [] where add(.key(key), to: id, unlessOf: owner) { isInTheWay = true }
     }
     if let query, holding.queries.insert(query).inserted {
-      let collection = Self.collectionID(of: query)
+      let collection = query.changingCollectionID
       ranges[collection, default: [:]][query, default: []].insert(owner)
       for id in writersOfCollection[collection] ?? [] where concerns(id, query) {
         if add(.range(query), to: id, unlessOf: owner) { isInTheWay = true }
@@ -231,11 +231,6 @@ struct LockTable {
     return transitions.contains { $0.concerns(query) }
   }
 
-  private static func collectionID(of query: Query) -> String {
-    if let group = query.collectionGroup { return group }
-    return query.documentKey?.collectionGroup ?? query.path.last ?? ""
-  }
-
   /// - Returns: The locks that at most one transaction holds now.
   private mutating func unlock(_ owner: Owner) -> Set<Blocker> {
     guard let holding = holdings.removeValue(forKey: owner) else { return [] }
@@ -247,7 +242,7 @@ struct LockTable {
       if count <= 1 { freed.insert(.key(key)) }
     }
     for query in holding.queries {
-      let collection = Self.collectionID(of: query)
+      let collection = query.changingCollectionID
       ranges[collection]?[query]?.remove(owner)
       let count = ranges[collection]?[query]?.count ?? 0
       if count == 0 { ranges[collection]?[query] = nil }
@@ -270,7 +265,7 @@ struct LockTable {
   private mutating func noteWriter(_ id: TicketID, _ transitions: [DocumentTransition]) {
     for transition in transitions {
       writers[transition.key, default: []].insertSorted(id)
-      for collection in [transition.key.collectionGroup, ""] {
+      for collection in transition.key.queriedCollectionIDs {
         writersOfCollection[collection, default: []].insert(id)
       }
     }
@@ -281,7 +276,7 @@ struct LockTable {
     for transition in transitions {
       writers[transition.key]?.removeSorted(id)
       if writers[transition.key]?.isEmpty == true { writers[transition.key] = nil }
-      for collection in [transition.key.collectionGroup, ""] {
+      for collection in transition.key.queriedCollectionIDs {
         writersOfCollection[collection]?.remove(id)
         if writersOfCollection[collection]?.isEmpty == true { writersOfCollection[collection] = nil }
       }
@@ -324,15 +319,14 @@ extension LockTable {
         if let writer { blockers.insert(.ticket(writer)) }
       }
       guard let query else { break }
-      for writer in writersOfCollection[Self.collectionID(of: query)] ?? [] where writer < id && concerns(writer, query)
-      {
+      for writer in writersOfCollection[query.changingCollectionID] ?? [] where writer < id && concerns(writer, query) {
         if overtaken == nil { overtaken = requests(waitingFor: owner) }
         if overtaken?.contains(writer) != true { blockers.insert(.ticket(writer)) }
       }
     case .write(let transitions):
       for transition in transitions {
         if isHeld(keyHolders[transition.key], byOtherThan: owner) { blockers.insert(.key(transition.key)) }
-        for collection in [transition.key.collectionGroup, ""] {
+        for collection in transition.key.queriedCollectionIDs {
           for (query, holders) in ranges[collection] ?? [:]
           where isHeld(holders, byOtherThan: owner) && transition.concerns(query) {
             blockers.insert(.range(query))
@@ -510,7 +504,7 @@ extension LockTable {
   private func holders(of blocker: Blocker) -> Set<Owner> {
     switch blocker {
     case .key(let key): keyHolders[key] ?? []
-    case .range(let query): ranges[Self.collectionID(of: query)]?[query] ?? []
+    case .range(let query): ranges[query.changingCollectionID]?[query] ?? []
     case .ticket: []
     }
   }
@@ -522,13 +516,6 @@ extension LockTable {
       node = ways[current]
     }
     return owners
-  }
-}
-
-extension DocumentTransition {
-  /// Returns true if the document is or was in a queried range.
-  fileprivate func concerns(_ query: Query) -> Bool {
-    query.matches(before) || query.matches(after)
   }
 }
 

@@ -18,8 +18,7 @@ enum TransactionIsolation: Sendable, Equatable {
 /// longer affects others.
 ///
 /// Committed transactions are serializable, in the order of their versions: each behaves as if all its reads had happened at the moment of
-/// its commit. The implementation decides how to find conflicts. It may serve a pessimistic transaction as an optimistic one, but not the
-/// reverse: an optimistic transaction must not make others wait.
+/// its commit. The implementation decides how to find conflicts, and who waits for whom. An optimistic transaction makes nobody wait.
 ///
 /// All methods may be called concurrently from any task, even for one transaction and on event loops: none blocks the thread of its caller.
 protocol Transactions: Sendable {
@@ -39,7 +38,7 @@ protocol Transactions: Sendable {
   ///
   /// - Parameter query: The result of a query, or a sum over it.
   /// - Returns: The version to read at, the same for all reads of a transaction; nil for the present, which then stays as it is for these documents
-  ///   and this query until the transaction ends. Commits that were acknowledged before the first read are part of either.
+  ///   and this query until the transaction ends. An older transaction or write that changes them may end it. Commits that were acknowledged before the first read are part of either.
   /// - Throws: INVALID_ARGUMENT for a transaction that is not open, or has read too much. ABORTED for one that has waited too long, was
   ///   part of a deadlock, or has lost what it read: it has ended. CANCELLED when the task is cancelled while it waits. UNAVAILABLE.
   func read(

@@ -49,7 +49,7 @@
         let faults = Task { try await Self.make(trouble, until: end, proxy, server) }
         await withTaskGroup(of: Void.self) { group in
           for number in 0..<8 {
-            group.addTask {
+            group.addTask { [nodes] in
               var client = Client(name: "client\(number)", nodes: nodes, seed: seed + UInt64(number), numbers: numbers)
               while ContinuousClock.now < end { await client.step(history) }
             }
@@ -100,6 +100,8 @@
       let nodes: [ClusterTransactions]
       var generator: SeededGenerator
       let numbers: NumberSource
+      /// The latest transaction; empty for none.
+      var latest: [UInt8] = []
 
       init(name: String, nodes: [ClusterTransactions], seed: UInt64, numbers: NumberSource) {
         (self.name, self.nodes, self.numbers) = (name, nodes, numbers)
@@ -117,17 +119,30 @@
         }
       }
 
+      /// Begins a transaction, which repeats the latest one if that was not committed.
+      private mutating func begin() async throws -> [UInt8] {
+        let former = latest
+        latest = []
+        latest = try await node().begin(
+          generator.chance(50) ? .pessimistic : .optimistic, repeating: former, at: nil)
+        return latest
+      }
+
       /// Reads lists and appends to some of them, in a transaction.
       private mutating func transact(_ lists: [String], _ history: ListHistory) async {
         let began = await history.event()
         var (reads, appends): ([String: [Int]], [String: [Int]]) = ([:], [:])
         var outcome = ListTransaction.Outcome.failed
         do {
-          let id = try await node().begin(.optimistic, repeating: [], at: nil)
+          let id = try await begin()
           for list in lists {
             let version = try await node().read(id, keys: [key(list)], query: nil)
             let documents = try await node().storage.documents(for: [key(list)], at: version).documents
             reads[list] = try numbers(in: documents[0])
+          }
+          if generator.chance(20) {
+            // A list that was read before is the same, or the transaction is not committed.
+            reads = try await readCollection(id)
           }
           var mutations: [Mutation] = []
           for list in lists where generator.chance(60) {
@@ -136,18 +151,28 @@
             let all = (reads[list] ?? []) + [number]
             mutations.append(.set(key(list), ["all": .array(all.map { .integer(Int64($0)) })]))
           }
-          outcome = await commit(mutations, ending: id, at: node())
+          outcome = await commit(mutations, ending: id)
         } catch {
           // It has failed.
         }
+        // As clients do: others would wait for its reads.
+        if outcome != .committed, !latest.isEmpty { try? await nodes[0].rollback(latest) }
         await add(began, outcome, reads: reads, appends: appends, to: history)
       }
 
-      private func commit(
-        _ mutations: [Mutation], ending id: [UInt8], at node: ClusterTransactions
-      ) async -> ListTransaction.Outcome {
-        do {
-          _ = try await node.commit(CommitRequest(mutations: mutations), ending: id)
+      /// Reads all lists with one query.
+      private mutating func readCollection(_ id: [UInt8]) async throws -> [String: [Int]] {
+        let query = Query(path: path("lists"))
+        let version = try await node().read(id, keys: [], query: query)
+        let documents = try await node().storage.run(query, at: version).documents
+        var reads = Dictionary(uniqueKeysWithValues: ClusterSerializabilityTests.lists.map { ($0, [Int]()) })
+        for document in documents { reads[document.key.canonicalString] = try numbers(in: document) }
+        return reads
+      }
+
+      private mutating func commit(_ mutations: [Mutation], ending id: [UInt8]) async -> ListTransaction.Outcome {
+        do throws(StatusError) {
+          _ = try await node().commit(CommitRequest(mutations: mutations), ending: id)
           return .committed
         } catch {
           return error.code == .unavailable ? .unknown : .failed

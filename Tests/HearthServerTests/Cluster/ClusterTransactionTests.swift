@@ -44,7 +44,7 @@
     }
 
     /// The changes between the read and the commit of a transaction, and whether they conflict with it.
-    private struct Case: CustomTestStringConvertible, Sendable {
+    struct Case: CustomTestStringConvertible, Sendable {
       var testDescription: String
       var keys: [DocumentKey] = []
       var query: Query?
@@ -83,12 +83,13 @@
     }
 
     @Test(
-      "a commit is refused exactly if what its transaction has read was changed on another node", arguments: Case.all)
-    private func conflicts(of test: Case) async throws {
+      "an optimistic commit is refused exactly if what its transaction has read was changed on another node",
+      arguments: Case.all)
+    func conflicts(of test: Case) async throws {
       try await ClusterFixture.withCluster { cluster in
         let nodes = try await cluster.transactions(2)
         try await nodes[0].storage.commit(.set(key("c/small"), ["n": 1.value]), .set(key("c/large"), ["n": 20.value]))
-        let id = try await nodes[0].begin(.pessimistic, repeating: [], at: nil)
+        let id = try await nodes[0].begin(.optimistic, repeating: [], at: nil)
         _ = try await nodes[0].read(id, keys: test.keys, query: test.query)
         if !test.between.isEmpty {
           _ = try await nodes[1].storage.commit(CommitRequest(mutations: test.between))

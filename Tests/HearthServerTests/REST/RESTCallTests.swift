@@ -291,7 +291,7 @@ struct RESTCallTests {
     }
   }
 
-  @Test("a client that goes away while its write waits for a transaction ends the write", .embeddedOnly)
+  @Test("a client that goes away while its write waits for a transaction ends the write")
   func cancelledWrite() async throws {
     try await Self.withClient { client, fixture in
       try await fixture.set("c/a", ["n": .integer(1)])

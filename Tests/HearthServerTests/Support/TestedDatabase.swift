@@ -43,8 +43,8 @@ struct EveryStorage: SuiteTrait, TestTrait, TestScoping {
   }
 }
 
-/// Marks a test of a suite that runs over every storage, and needs what only the embedded one does: that it waits for pessimistic
-/// transactions, for instance.
+/// Marks a test of a suite that runs over every storage, and needs what only the embedded one does: that reads wait for earlier writes, for
+/// instance.
 struct EmbeddedOnly: TestTrait {}
 
 extension Trait where Self == EmbeddedOnly {

@@ -10,7 +10,7 @@
     private static let groupSize = (requests: 64, writes: 500)
 
     func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-      try await commit(ClusterAttempt(request: request)) { (_) throws(StatusError) in }
+      try await commit(ClusterAttempt(request, in: engine)) { (_) throws(StatusError) in }
     }
 
     /// Commits a request that ends a transaction, or none.
@@ -19,14 +19,37 @@
     func commit(
       _ first: ClusterAttempt, _ check: (inout ClusterAttempt) async throws(StatusError) -> Void
     ) async throws(StatusError) -> CommitOutcome {
-      var attempt = first
-      for _ in 0...ClusterReadCheck.maximumRounds {
-        guard let result = await result(of: attempt) else { throw Self.shutDown }
-        if case .ended(let result) = result { return try result.get() }
-        try await check(&attempt)
+      var (attempt, rounds) = (first, 0)
+      while true {
+        switch await result(of: attempt) {
+        case .ended(let result)?: return try result.get()
+        case .unchecked?:
+          guard rounds < ClusterReadCheck.maximumRounds else { throw StatusError.transactionConflict }
+          rounds += 1
+          try await check(&attempt)
+        case .blocked(let blockage)?:
+          attempt.seniority = blockage.seniority
+          try await wait(attempt, for: blockage)
+        case nil: throw Self.shutDown
+        }
       }
-      throw StatusError.transactionConflict
     }
+
+    /// Waits until a request may be tried again. The transaction that it ends does not expire in the meantime.
+    ///
+    /// - Throws: ABORTED, CANCELLED or UNAVAILABLE.
+    private func wait(_ attempt: ClusterAttempt, for blockage: ClusterAttempt.Blockage) async throws(StatusError) {
+      if let end = attempt.ending {
+        // The wait itself finds out that the server is out of reach.
+        _ = try? await engine.relaxed.withSession(deadline: ClusterEngine.deadline) { [engine, limits] session in
+          try end.extendLease(by: limits.lockWait + Self.leaseReserve, engine.clock, on: session)
+        }
+      }
+      try await waits.wait(for: blockage, since: attempt.arrival)
+    }
+
+    /// For the time between the end of a wait and the commit.
+    private static let leaseReserve = Duration.seconds(10)
 
     /// - Returns: nil if the storage is closed.
     private func result(of attempt: ClusterAttempt) async -> ClusterAttempt.Result? {
@@ -115,6 +138,7 @@
 
     /// Takes note of a group that is committed, and publishes it.
     private func publish(_ outcome: GroupCommit.Outcome) async {
+      defer { if outcome.endsTransactions { waits.look() } }
       guard outcome.after > outcome.before else { return }
       if outcome.database.number != known.number { note(outcome.database) }
       for collection in outcome.newCollections { collections.note(collection.path, collection.number) }

@@ -30,17 +30,16 @@
       /// The database: another one than before if the group has created it.
       var database: ClusterStorage.Known
       var newCollections: [GroupWrites.Collection] = []
+      /// Transactions have ended that others may wait for.
+      var endsTransactions = false
     }
-
-    /// A group ends after so many bytes of documents, and the others of it wait for their next turn.
-    private static let storedBytes = 4 << 20
 
     /// - Throws: `PostgresError`, or `StatusError` for what concerns all requests. Nothing was stored then.
     func run(on session: PostgresSession) throws -> Ending {
       let keys = Set(attempts.flatMap { $0.request.mutations.map(\.key) })
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
-        labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending))
+        labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending), clock: storage.engine.clock)
       let found = try reads.run(on: session)
       if let present = outdated(found) {
         _ = try session.run(.rollback)
@@ -51,11 +50,15 @@
       try definitions.requireKnown()
       storage.engine.hooks.betweenRoundTrips?()
       var evaluation = try evaluation(of: found)
-      var writes = GroupWrites(database: known.number)
-      let results = try evaluate(found, &evaluation, &writes, on: session)
+      var state = State(
+        documents: StoredDocuments(found, in: known.number), writes: GroupWrites(database: known.number),
+        readers: found.readers)
+      let results = try evaluate(found, &evaluation, &state, on: session)
+      var writes = state.writes
       var outcome = Outcome(
         results: results + Array(repeating: nil, count: attempts.count - results.count), before: found.order.latest,
-        after: evaluation.latest, changes: evaluation.commits, database: known)
+        after: evaluation.latest, changes: evaluation.commits, database: known,
+        endsTransactions: writes.endsReaders)
       guard !evaluation.commits.isEmpty || !writes.transactions.isEmpty else {
         _ = try session.run(.rollback)
         return .done(outcome)
@@ -80,70 +83,6 @@
       return GroupEvaluation(
         databaseID: storage.databaseID, latest: found.order.latest, first: first,
         maximumRewrittenBytes: storage.limits.rewrittenBytesPerCommit, metrics: storage.metrics)
-    }
-
-    // MARK: - Evaluation
-
-    /// - Returns: The results of the first attempts, at least of one.
-    private func evaluate(
-      _ found: GroupReads.Found, _ evaluation: inout GroupEvaluation, _ writes: inout GroupWrites,
-      on session: PostgresSession
-    ) throws -> [ClusterAttempt.Result] {
-      let clock = storage.engine.clock.node
-      var documents = StoredDocuments(found, in: known.number)
-      var results: [ClusterAttempt.Result] = []
-      var time = clock.elapsedMicroseconds
-      let end = time + storage.waiting.groupMicroseconds
-      for attempt in attempts {
-        let sender = attempt.request.sender
-        if !results.isEmpty, storage.waiting.isSlow(sender) || evaluation.storedBytes > Self.storedBytes { break }
-        results.append(try result(of: attempt, found, &documents, &evaluation, &writes, on: session))
-        let now = clock.elapsedMicroseconds
-        storage.waiting.note(now - time, of: sender)
-        time = now
-        if now > end { break }
-      }
-      return results
-    }
-
-    /// Evaluates one request. One that is refused has stored nothing, so the others of the group go on.
-    ///
-    /// - Throws: `PostgresError`: the transaction of the group has ended.
-    private func result(
-      of attempt: ClusterAttempt, _ found: GroupReads.Found, _ documents: inout StoredDocuments,
-      _ evaluation: inout GroupEvaluation, _ writes: inout GroupWrites, on session: PostgresSession
-    ) throws -> ClusterAttempt.Result {
-      let (request, time) = (attempt.request, storage.engine.clock.time(server: found.order.time).microseconds)
-      var result: Result<CommitOutcome, StatusError>
-      do {
-        if let label = request.label, let known = writes.response(to: label) ?? found.responses[label] {
-          return .ended(.success(try storage.outcome(stored: known, for: label)))
-        }
-        if let end = attempt.ending {
-          if let ended = writes.transactions.first(where: { $0.id == end.id }) {
-            return .ended(ended.result(of: end.digest))
-          }
-          let verdict = try found.transactions.verdict(
-            on: end, beside: evaluation, at: time, translator: storage.translator)
-          switch verdict {
-          case .ended(let result): return .ended(result)
-          case .unchecked: return .unchecked
-          case .open: break
-          }
-        }
-        let outcome = try evaluation.apply(request) { try documents.document(for: $0, on: session) }
-        if let label = request.label, !request.mutations.isEmpty {
-          let bytes = try outcome.encoded(by: storage.translator)
-          writes.responses.append(GroupWrites.Response(label: label, version: outcome.version, bytes: bytes))
-        }
-        result = .success(outcome)
-      } catch let error as StatusError {
-        result = .failure(storage.commitFailure(error))
-      }
-      if let end = attempt.ending, let ended = EndedTransaction(end, result, at: time) {
-        writes.transactions.append(ended)
-      }
-      return .ended(result)
     }
 
     // MARK: - Storing

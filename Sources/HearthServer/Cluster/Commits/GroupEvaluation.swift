@@ -45,12 +45,21 @@
       max(try max(latest, seen).next(), SnapshotVersion(microseconds: time.microseconds))
     }
 
+    /// The effect of a request on the documents, as the group has left them so far.
+    struct Step {
+      /// Nil for a request without writes, which makes no commit.
+      var change: CommittedChange?
+      var outcome: CommitOutcome
+    }
+
+    /// Evaluates a request. It has no effect before ``apply(_:)``.
+    ///
     /// - Parameter stored: Reads a document as it is before the group.
     /// - Throws: As ``RequestEvaluation/evaluate(stored:)``.
-    mutating func apply(
-      _ request: CommitRequest, stored: (DocumentKey) throws -> Document
-    ) throws -> CommitOutcome {
-      guard !request.mutations.isEmpty else { return CommitOutcome(version: latest, results: []) }
+    func evaluate(_ request: CommitRequest, stored: (DocumentKey) throws -> Document) throws -> Step {
+      guard !request.mutations.isEmpty else {
+        return Step(change: nil, outcome: CommitOutcome(version: latest, results: []))
+      }
       let (version, before, latest) = (try next ?? self.latest.next(), net, self.latest)
       let evaluation = try RequestEvaluation(
         request, in: databaseID, at: version, maximumRewrittenBytes: maximumRewrittenBytes, metrics: metrics
@@ -58,14 +67,21 @@
         let document = try before[key]?.after ?? stored(key)
         return document.isFound ? document : .missing(key, version: latest)
       }
-      let transitions = evaluation.transitions
-      for transition in transitions { add(transition) }
-      commits.append(CommittedChange(version: version, transitions: transitions))
-      self.latest = version
-      next = nil
       var outcome = CommitOutcome(version: version, results: evaluation.results)
       if request.returnsDocument { outcome.document = evaluation.lastDocument }
-      return outcome
+      return Step(change: CommittedChange(version: version, transitions: evaluation.transitions), outcome: outcome)
+    }
+
+    /// Makes a request one of the commits of the group.
+    ///
+    /// - Parameter step: Evaluated after the latest step that was applied.
+    mutating func apply(_ step: Step) {
+      guard let change = step.change else { return }
+      assert(change.version > latest, "a commit with version \(change.version) is applied after \(latest)")
+      for transition in change.transitions { add(transition) }
+      commits.append(change)
+      latest = change.version
+      next = nil
     }
 
     private mutating func add(_ transition: DocumentTransition) {

@@ -10,6 +10,7 @@
     let keys: [DocumentKey]
     let labels: [RequestLabel]
     let ends: [TransactionEnd]
+    let clock: ClusterClock
 
     /// The results.
     struct Found {
@@ -25,6 +26,8 @@
       var responses: [RequestLabel: [UInt8]] = [:]
       /// The transactions that have a row, and the answers to the checks of what they have read.
       var transactions: TransactionFindings = .init()
+      /// The open pessimistic transactions that may have read documents of ``keys``.
+      var readers = WoundWait()
     }
 
     /// Documents beyond so many bytes are read one by one when they are needed.
@@ -49,6 +52,7 @@
         Self.collections.call(.int8(database), .byteaArray(paths.map(ClusterNames.pathHash))))
       let highest = add(Self.highestCollection.call(.int8(database)))
       let documents = add(Self.documents(keys, in: database, bytes: Self.bytesAtOnce))
+      let readers = add(TransactionReaders.call(for: keys, in: databaseID))
       let responses = labels.isEmpty ? nil : add(Self.responses(labels, in: database))
       let checks = ends.map { end in end.calls(in: database).map { add($0) } }
 
@@ -72,6 +76,8 @@
           }
         }
       }
+      found.readers = try TransactionReaders.rule(
+        results[readers], keys: keys, in: databaseID, at: clock.leaseTime(server: found.order.time))
       for (end, indices) in zip(ends, checks) {
         try found.transactions.note(end, indices.map { results[$0] })
       }

@@ -24,6 +24,8 @@
     private var growth: [Collection: Int64] = [:]
     var responses: [Response] = []
     var transactions: [EndedTransaction] = []
+    /// The transactions that are ended because they are in the way of the group's commits.
+    private(set) var stopped = WoundWait.Ended()
     /// The changes of documents that are as they were before the group: their former contents are copied by the server.
     private var firstChanges = Changes()
     /// Later changes of the same documents, with their former contents.
@@ -67,6 +69,17 @@
 
     /// The answer to a request of the group with a label.
     func response(to label: RequestLabel) -> [UInt8]? { responses.first { $0.label == label }?.bytes }
+
+    /// Adds transactions that a commit of the group ends.
+    mutating func stop(_ ended: WoundWait.Ended) {
+      stopped.wounded.formUnion(ended.wounded)
+      stopped.expired.formUnion(ended.expired)
+    }
+
+    /// True if transactions end that commits may wait for.
+    var endsReaders: Bool {
+      stopped != WoundWait.Ended() || transactions.contains { $0.isPessimistic }
+    }
 
     /// Adds one change of a document.
     ///
@@ -115,7 +128,7 @@
     /// Everything but the row of `hearth_commits` and the end of the transaction. The former contents are logged before they are overwritten.
     func calls(by translator: WireTranslator) throws -> [PostgresCall] {
       collectionCalls + changeCalls + entryCalls + documentCalls + responseCalls
-        + (try transactions.map { try $0.call(by: translator) })
+        + (try transactions.flatMap { try $0.calls(by: translator) }) + TransactionReaders.stop(stopped)
     }
 
     private var collectionCalls: [PostgresCall] {

@@ -85,6 +85,9 @@
           state.unheard = 0
         }
         wake.yield()
+        // Transactions may have ended with the commits.
+        let numbers = Set(hint.databases.map(\.number))
+        for storage in storages() where numbers.contains(storage.known.number) { storage.waits.look() }
       case .disconnected(let error):
         engine.logger.debug("hints of commits are not heard for now", metadata: ["error": .escaped("\(error)")])
       }

@@ -6,15 +6,38 @@
   /// A transaction that a commit ends.
   struct TransactionEnd: Sendable {
     let id: [UInt8]
+    /// Others do not change what it has read. If they have, its row says so.
+    let isPessimistic: Bool
+    /// See ``TransactionID/serverStart``.
+    let serverStart: Int64
     /// The digest of the writes: a repeated commit has the same.
     let digest: [UInt8]
-    /// Nil if it has read nothing.
+    /// Nil for a pessimistic one, and for one that has read nothing.
     var check: ClusterReadCheck?
+
+    init(_ bytes: [UInt8], _ id: TransactionID, digest: [UInt8]) {
+      self.id = bytes
+      isPessimistic = id.isolation == .pessimistic
+      serverStart = id.serverStart
+      self.digest = digest
+    }
 
     /// The calls that read the transaction under the lock of the database.
     func calls(in database: Int64) -> [PostgresCall] {
       [TransactionRow.lock.call(.bytea(id))] + (check.map { [$0.call(in: database)] } ?? [])
     }
+
+    /// Keeps a transaction alive whose commit waits. Does nothing if it has ended.
+    func extendLease(by duration: Duration, _ clock: ClusterClock, on session: PostgresSession) throws {
+      let time = try clock.leaseTime(on: session)
+      _ = try session.run(Self.extend.call(.bytea(id), .int8(time + duration.microseconds), .int8(time)))
+    }
+
+    private static let extend = PostgresStatement(
+      "extend lease",
+      """
+      UPDATE hearth_transactions SET expiry = greatest(expiry, $2) WHERE id = $1 AND state = 0 AND expiry > $3
+      """, [.bytea, .int8, .int8])
   }
 
   /// The findings, under the lock of the database, about the transactions that the commits of a group end.
@@ -26,8 +49,8 @@
     }
 
     enum Verdict {
-      /// Its commit may go on.
-      case open
+      /// Its commit may go on, and is as old as this.
+      case open(Seniority)
       /// It has ended with the same commit before, or with another one.
       case ended(Result<CommitOutcome, StatusError>)
       /// Too much was written since its reads were checked.
@@ -48,24 +71,30 @@
     /// - Parameters:
     ///   - evaluation: The changes by the earlier commits of the group.
     ///   - time: The present time, in microseconds since 1970.
+    ///   - serverStart: The start of the server at which this was found. It may have been started again since the commit has begun.
     /// - Throws: ABORTED for a conflict.
     func verdict(
-      on end: TransactionEnd, beside evaluation: GroupEvaluation, at time: Int64, translator: WireTranslator
+      on end: TransactionEnd, beside evaluation: GroupEvaluation, at time: Int64, serverStart: Int64,
+      translator: WireTranslator
     ) throws -> Verdict {
+      guard serverStart == end.serverStart else { return .ended(.failure(.transactionLost)) }
       guard let finding = findings[end.id], let row = finding.row else { return .ended(.failure(.transactionClosed)) }
       switch row.state {
       case .open where row.expiry <= time: return .ended(.failure(.transactionExpired))
       case .open: break
       case .aborted: return .ended(.failure(.transactionAborted))
+      case .wounded: return .ended(.failure(.transactionWounded))
+      case .expired: return .ended(.failure(.transactionExpired))
+      case .rolledBack: return .ended(.failure(.transactionClosed))
       case .ended:
         guard let outcome = row.outcome(of: end.digest, at: time) else { return .ended(.failure(.transactionClosed)) }
         return .ended(try EndedTransaction.result(of: outcome, by: translator))
       }
-      guard let check = end.check else { return .open }
+      guard let check = end.check else { return .open(row.seniority) }
       if finding.verdict == .conflict || check.isBroken(by: evaluation.net.values) {
         throw StatusError.transactionConflict
       }
-      return finding.verdict == .unfinished ? .unchecked : .open
+      return finding.verdict == .unfinished ? .unchecked : .open(row.seniority)
     }
   }
 
@@ -75,6 +104,8 @@
     static let transactionClosed = StatusError(code: .invalidArgument, message: "Transaction is invalid or closed.")
     static let transactionAborted = StatusError(
       code: .aborted, message: "The transaction was aborted because the database was cleared. Please try again.")
+    static let transactionWounded = StatusError(
+      code: .aborted, message: "Too much contention on these documents. Please try again.")
     static let transactionLost = StatusError(
       code: .aborted, message: "The transaction was aborted because the database was restarted. Please try again.")
   }

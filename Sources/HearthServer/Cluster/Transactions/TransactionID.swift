@@ -59,7 +59,8 @@
   }
 
   extension TransactionIsolation {
-    fileprivate var format: UInt8 {
+    /// In ids, and in `hearth_transactions`.
+    var format: UInt8 {
       switch self {
       case .readOnly: 1
       case .optimistic: 2

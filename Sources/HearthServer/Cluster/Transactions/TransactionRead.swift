@@ -12,15 +12,23 @@
 
     var kind: Kind
     var content: [UInt8]
+    /// See ``TransactionReaders``.
+    var lockKey: [UInt8]
 
     /// The same for the same content: what is read again is stored once.
     var hash: [UInt8] { ClusterNames.hash([UInt8(kind.rawValue)] + content) }
 
     static func all(_ keys: [DocumentKey], _ query: Query?, in database: DatabaseID) -> [TransactionRead] {
-      var reads = Set(keys).sorted().map { TransactionRead(kind: .document, content: Array($0.canonicalString.utf8)) }
+      let place = ClusterNames.placeHash(database)
+      var reads = Set(keys).sorted().map { key in
+        TransactionRead(
+          kind: .document, content: Array(key.canonicalString.utf8),
+          lockKey: TransactionReaders.lockKey(of: key, in: place))
+      }
       if let query {
         let content = CacheCodec.encode(target: query.target, database: database)
-        reads.append(TransactionRead(kind: .query, content: content))
+        reads.append(
+          TransactionRead(kind: .query, content: content, lockKey: TransactionReaders.lockKey(of: query, in: place)))
       }
       return reads
     }
@@ -40,12 +48,19 @@
           else { throw damaged }
           reads.keys.insert(key)
         case .query?:
-          guard let target = try? CacheCodec.decodeTarget(content, database: database) else { throw damaged }
-          reads.queries.append(target.query)
+          reads.queries.append(try query(in: content, database))
         case nil: throw damaged
         }
       }
       return reads
+    }
+
+    /// The query of a row.
+    ///
+    /// - Throws: DATA_LOSS for one that is not readable.
+    static func query(in content: [UInt8], _ database: DatabaseID) throws -> Query {
+      guard let target = try? CacheCodec.decodeTarget(content, database: database) else { throw damaged }
+      return target.query
     }
 
     private static let damaged = StatusError(
@@ -75,8 +90,7 @@
       let reads = transactions.values.map(\.reads)
       return TransactionUse(
         transactions: transactions.count, reads: reads.reduce(0, +), greatestReads: reads.max() ?? 0,
-        waitingRequests: 0,
-        greatestWaitingWrites: 0)
+        waitingRequests: 0, greatestWaitingWrites: 0)
     }
   }
 #endif

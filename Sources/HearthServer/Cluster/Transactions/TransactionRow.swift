@@ -9,8 +9,14 @@
       case open = 0
       /// Committed, or refused: `outcome` says which.
       case ended = 1
-      /// Ended by the server. Its client does not know yet.
+      /// Ended by the server because the database was cleared. Its client does not know yet.
       case aborted = 2
+      /// Ended by its client. Another one may repeat it, with its age.
+      case rolledBack = 3
+      /// Ended by an older commit, see ``WoundWait``. Its client does not know yet.
+      case wounded = 4
+      /// Its time was over when a commit found it in its way.
+      case expired = 5
     }
 
     var state: State
@@ -23,6 +29,8 @@
     var outcome: [UInt8]?
     /// The time of the server when the row was read.
     var time: Int64
+    /// Its age, and that of its commit.
+    var seniority: Seniority
 
     init(_ row: PostgresRow) throws {
       guard let state = State(rawValue: try row.int16(0)) else {
@@ -36,6 +44,7 @@
       digest = try row.optionalBytes(4)
       outcome = try row.optionalBytes(5)
       time = try row.microseconds(6)
+      seniority = Seniority(time: try row.int64(7), number: try row.int64(8))
     }
 
     /// The outcome of the commit that has ended it, for one with the same digest; nil if there is none, or it is forgotten.
@@ -43,7 +52,8 @@
       state == .ended && expiry > time && self.digest == digest ? outcome : nil
     }
 
-    private static let columns = "state, read_version, read_count, expiry, digest, outcome, clock_timestamp()"
+    private static let columns =
+      "state, read_version, read_count, expiry, digest, outcome, clock_timestamp(), seniority_time, seniority_number"
 
     static let read = PostgresStatement(
       "read transaction", "SELECT \(columns) FROM hearth_transactions WHERE id = $1", [.bytea])
@@ -55,6 +65,8 @@
   /// A transaction that ends with its commit, or because that was refused.
   struct EndedTransaction {
     let id: [UInt8]
+    /// Others may wait for its end.
+    let isPessimistic: Bool
     private let digest: [UInt8]
     private let expiry: Int64
     private let result: Result<CommitOutcome, StatusError>
@@ -65,7 +77,7 @@
     /// - Returns: Nil after a failure that leaves the transaction open.
     init?(_ end: TransactionEnd, _ result: Result<CommitOutcome, StatusError>, at time: Int64) {
       if case .failure(let error) = result, Self.leavesOpen.contains(error.code) { return nil }
-      (id, digest, self.result) = (end.id, end.digest, result)
+      (id, isPessimistic, digest, self.result) = (end.id, end.isPessimistic, end.digest, result)
       expiry = time + Self.outcomeMicroseconds
     }
 
@@ -77,15 +89,23 @@
       digest == self.digest ? result : .failure(.transactionClosed)
     }
 
-    func call(by translator: WireTranslator) throws -> PostgresCall {
-      Self.end.call(
-        .bytea(id), .int8(expiry), .bytea(digest), .bytea(try Self.bytes(of: result, by: translator)))
+    /// The row of the transaction is changed before its reads, as everywhere.
+    func calls(by translator: WireTranslator) throws -> [PostgresCall] {
+      let bytes = try Self.bytes(of: result, by: translator)
+      // What is committed is not repeated, so its age goes to nobody.
+      let isRepeatable = if case .failure = result { true } else { false }
+      let end = Self.end.call(.bytea(id), .int8(expiry), .bytea(digest), .bytea(bytes), .bool(isRepeatable))
+      // The look for readers passes over those of ended transactions, and they would become many.
+      return isPessimistic ? [end, TransactionRead.remove.call(.bytea(id))] : [end]
     }
 
     private static let end = PostgresStatement(
       "end transaction",
-      "UPDATE hearth_transactions SET state = 1, expiry = $2, digest = $3, outcome = $4 WHERE id = $1",
-      [.bytea, .int8, .bytea, .bytea])
+      """
+      UPDATE hearth_transactions SET state = 1, expiry = $2, digest = $3, outcome = $4,
+        seniority_time = CASE WHEN $5 THEN seniority_time ELSE 0 END
+      WHERE id = $1
+      """, [.bytea, .int8, .bytea, .bytea, .bool])
 
     // MARK: - Outcomes as they are stored
 

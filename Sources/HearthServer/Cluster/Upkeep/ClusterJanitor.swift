@@ -26,6 +26,8 @@
     private static let stepsOfRound = 100
     /// Rows of `hearth_commits` are kept for this time at least: a node may look for the outcome of its commit.
     private static let commitMicroseconds: Int64 = 60_000_000
+    /// Transactions are kept for this time after their end.
+    private static let graceMicroseconds: Int64 = 10_000_000
     /// Other nodes do not begin a round for this time.
     private static let leaseSeconds: Int64 = 30
 
@@ -92,10 +94,12 @@
     }
 
     private func removeTransactions(now: Int64, on session: PostgresSession) throws {
+      // A commit that ends a transaction whose time is nearly over removes the same rows in another order.
+      let end = now - Self.graceMicroseconds
       for _ in 0..<Self.stepsOfRound {
         let removed = try session.run([
-          Self.removeReads.call(.int8(now), .int8(Self.rowsAtOnce)),
-          Self.removeTransactions.call(.int8(now), .int8(Self.rowsAtOnce)),
+          Self.removeReads.call(.int8(end), .int8(Self.rowsAtOnce)),
+          Self.removeTransactions.call(.int8(end), .int8(Self.rowsAtOnce)),
         ])
         if removed[0].affectedCount < Int(Self.rowsAtOnce), removed[1].affectedCount < Int(Self.rowsAtOnce) { return }
       }

@@ -17,7 +17,7 @@
     private static func plans(of storage: ClusterStorage, prefix: String) async throws -> [String: [String]] {
       try await useEverything(storage, prefix)
       var plans: [String: [String]] = [:]
-      for pool in [storage.engine.reads, storage.engine.commits] {
+      for pool in [storage.engine.reads, storage.engine.commits, storage.engine.relaxed] {
         let more = try await pool.withSession(deadline: .now + .seconds(60)) { session in try explain(session) }
         plans.merge(more) { first, _ in first }
       }
@@ -95,12 +95,39 @@
           _ = try await storage.collectionIDs(under: parent, after: nil, limit: 10, at: version)
         }
       }
+      try await useTransactions(storage, prefix)
       await storage.trimHistory()
+    }
+
+    /// Transactions that wait, are ended by others, and are repeated.
+    private static func useTransactions(_ storage: ClusterStorage, _ prefix: String) async throws {
+      let node = ClusterTransactions(of: storage, limits: DatabaseLimits(), metrics: nil)
+      let (path, query) = (key("\(prefix)/a"), Query(path: path(prefix)))
+      let write = CommitRequest(mutations: [increment("\(prefix)/a")])
+      var former: [UInt8] = []
+      for isolation in [TransactionIsolation.pessimistic, .optimistic] {
+        let (old, young) = (
+          try await node.begin(isolation, repeating: former, at: nil),
+          try await node.begin(isolation, repeating: [], at: nil)
+        )
+        for id in [old, young] { _ = try await node.read(id, keys: [path], query: query) }
+        let waiting = Task { try? await node.commit(write, ending: young) }
+        if isolation == .pessimistic { try await waitUntil { node.use().waitingRequests == 1 } }
+        _ = try? await node.commit(write, ending: old)
+        _ = await waiting.value
+        former = young
+      }
+      let last = try await node.begin(.pessimistic, repeating: [], at: nil)
+      _ = try await node.read(last, keys: [path], query: query)
+      _ = try await node.commit(CommitRequest(mutations: []), ending: last)
+      try await node.rollback(last)
+      try await node.abortAll()
     }
 
     /// The nodes of plans that read along an index, or not from a table.
     private static let allowed = [
-      "Index Scan", "Index Only Scan", "Nested Loop", "Limit", "Sort", "Incremental Sort", "WindowAgg", "Aggregate",
+      "Index Scan", "Index Only Scan", "Nested Loop", "Append", "Limit", "Sort", "Incremental Sort", "WindowAgg",
+      "Aggregate",
       "Subquery Scan", "Function Scan", "Result", "CTE Scan", "WorkTable Scan", "Recursive Union", "Insert on",
       "Update on", "Delete on", "LockRows", "Tid Scan",
     ]
@@ -170,6 +197,15 @@
         """
         INSERT INTO hearth_changes SELECT 100, i, c, '\\x01'::bytea || (lpad(i::text, 8, '0'))::bytea, i % 10 = 0, 0, 0, NULL
         FROM generate_series(1, 20) c, generate_series(1, 2000) i
+        """,
+        """
+        INSERT INTO hearth_transactions
+        SELECT sha256(n::text::bytea), sha256((n % 20)::text::bytea), 3, n % 5, 1, 1, 0, 10, n
+        FROM generate_series(1, 20000) n
+        """,
+        """
+        INSERT INTO hearth_reads
+        SELECT id, sha256(n::text::bytea), 1, 'x', sha256((n % 7)::text::bytea) FROM hearth_transactions, generate_series(1, 3) n
         """,
         "ANALYZE",
       ] {
