@@ -29,6 +29,8 @@ begin_cluster() {
   mkdir "$postgres_folder"
   (umask 077 && mkdir "$folder/private")
   password=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+  # The user's own settings would count more than the addresses and passwords of this script.
+  unset "${!PG@}"
   export PGPASSFILE=$folder/private/pgpass
   (umask 077 && echo "*:*:*:*:$password" | tee "$PGPASSFILE" >"$postgres_folder/pgpass")
   postgres_user=(env -C "$postgres_folder" HOME="$postgres_folder" PGPASSFILE="$postgres_folder/pgpass")
@@ -112,14 +114,14 @@ find_client() {
 
 # Sets the variable $1 to a port that nobody listens on.
 free_port() {
-  local port
+  local candidate
   while :; do
-    port=$((12000 + RANDOM % 20000))
-    [[ " ${ports[*]} " != *" $port "* ]] || continue
-    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    candidate=$((12000 + RANDOM % 20000))
+    [[ " ${ports[*]} " != *" $candidate "* ]] || continue
+    (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || break
   done
-  ports+=("$port")
-  printf -v "$1" %s "$port"
+  ports+=("$candidate")
+  printf -v "$1" %s "$candidate"
 }
 
 # start NAME COMMAND…: runs a program in the background, which writes NAME.out and NAME.log. Its process is $started.
@@ -129,6 +131,13 @@ start() {
   "$@" >"$folder/$name.out" 2>>"$folder/$name.log" &
   started=$!
   pids+=("$started")
+}
+
+# Kills a process that `start` has started.
+kill_at_once() {
+  kill -KILL "$1"
+  # The shell reports the end of a job that it has not been asked about.
+  wait "$1" 2>/dev/null || true
 }
 
 # await SECONDS "WHAT" COMMAND…: waits until the command succeeds.
@@ -215,7 +224,7 @@ await_node() {
 
 node_decided() { grep -q 'serving on' "$folder/$1.out" || ! kill -0 "$2"; }
 
-# start_balancer PORT NODE_PORT…: haproxy over the nodes. It spreads calls and streams, not connections.
+# start_balancer PORT NODE_PORT…: haproxy over the nodes.
 start_balancer() {
   local port=$1 node
   shift
@@ -229,19 +238,20 @@ start_balancer() {
 
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
+# It passes connections on as they are. With "mode http" the listeners of a node that is killed would end with CANCELLED, after which
+# Google's Python and Go clients do not listen again.
 # The lines of tcp-check are a call of grpc.health.v1.Health/Check in frames of HTTP/2 (preface and settings, headers, an empty message), and
 # the message SERVING of the answer.
 balancer_configuration() {
   cat <<CONFIGURATION
 defaults
-  mode http
+  mode tcp
   timeout connect 2s
   timeout client 1h
   timeout server 1h
-  timeout check 3s
+  timeout check 1s
   option redispatch
   retries 2
-  retry-on conn-failure
 
 frontend firestore
   bind 127.0.0.1:$1
@@ -255,7 +265,7 @@ backend nodes
   tcp-check send-binary 00003f0104000000018386441c2f677270632e6865616c74682e76312e4865616c74682f436865636b5f106170706c69636174696f6e2f677270630002746508747261696c657273
   tcp-check send-binary 0000050001000000010000000000
   tcp-check expect binary 00000000020801
-  default-server proto h2 check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
 CONFIGURATION
 }
 
