@@ -106,7 +106,10 @@
       let isExpected =
         error is StatusError ? status.code != .dataLoss && status.code != .internal : status.code == .cancelled
       if !isExpected {
-        logger.error("storage failed", metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
+        // While the server is out of reach, which is logged once, each call fails.
+        logger.log(
+          level: availability.isAvailable ? .error : .debug, "storage failed",
+          metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
       }
       return status
     }

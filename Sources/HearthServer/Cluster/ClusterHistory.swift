@@ -156,7 +156,10 @@
         return
       }
       var calls = [Self.update.call(.int8(server.systemID), .int8(server.timeline))]
-      if !location.keepsCommitsAtFailover {
+      // A server with another identity is no standby of the former one. Operators set the timeline to 0 after they have restored a dump.
+      let keepsCommits =
+        location.keepsCommitsAtFailover && stored.systemID == server.systemID && stored.timeline > 0
+      if !keepsCommits {
         let seen = state.withLock { Array($0.seen) }
         calls += [
           Self.renew.call(.bytea(Self.drawIncarnation())),
@@ -169,7 +172,7 @@
         "the PostgreSQL server has another history than before",
         metadata: [
           "timeline": "\(stored.timeline) -> \(server.timeline)",
-          "listeners": location.keepsCommitsAtFailover ? "go on" : "start anew",
+          "listeners": keepsCommits ? "go on" : "start anew",
         ])
     }
 
