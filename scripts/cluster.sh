@@ -140,6 +140,12 @@ kill_at_once() {
   wait "$1" 2>/dev/null || true
 }
 
+# Sleeps so that a signal ends the script at once, not after the sleep.
+rest() {
+  sleep "$1" &
+  wait $!
+}
+
 # await SECONDS "WHAT" COMMAND…: waits until the command succeeds.
 await() {
   local end=$((SECONDS + $1)) what=$2
@@ -287,7 +293,7 @@ event() { echo "$EPOCHREALTIME $*" >>"$folder/events"; }
 
 # Waits so many seconds, and ends the script if the clients end.
 pause() {
-  sleep "$1"
+  rest "$1"
   kill -0 "$clients" 2>/dev/null || fail "the clients have ended"
 }
 
