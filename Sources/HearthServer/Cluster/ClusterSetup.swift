@@ -92,6 +92,12 @@
           "The database has schema \(version), which needs a newer release of hearth; this one knows schema "
             + "\(ClusterSchema.version).")
       }
+      let missing = ClusterSchema.tables.filter { !present.contains($0) }
+      // Another schema may have other tables.
+      guard version != ClusterSchema.version || missing.isEmpty else {
+        throw ServerError(
+          .storage, "The database lacks tables: \(missing.joined(separator: ", ")). Restore it from a backup.")
+      }
       return version
     }
 
