@@ -44,6 +44,8 @@
       self.location = location
       self.hooks = hooks
       self.clock = ClusterClock(clock)
+      var logger = logger
+      logger[metadataKey: "node"] = .escaped(location.nodeName)
       self.logger = logger
       let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
       self.history = history
