@@ -14,7 +14,7 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Serve Firestore databases over gRPC and REST.",
     usage: """
       hearth serve --data FOLDER [<options>]
-      hearth serve --in-memory [<options>]
+      hearth serve --in-memory [<options>]\(clusterUsage)
       """,
     discussion: """
       Any project and database id is accepted; a database is created by its first write. Point clients at the server with \
@@ -28,6 +28,12 @@ struct ServeCommand: AsyncParsableCommand {
       the like, administrators may do everything and others what --rules allow; where other machines can reach it, the server then \
       demands TLS.
       """)
+
+  #if PostgreSQL
+    private static let clusterUsage = "\nhearth serve --storage URL [<options>]"
+  #else
+    private static let clusterUsage = ""
+  #endif
 
   @OptionGroup(title: "Address and data") var place: PlaceOptions
 

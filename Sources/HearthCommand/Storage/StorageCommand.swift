@@ -65,7 +65,7 @@
         let location = try address.location()
         try await StorageCommand.perform("upgrade") {
           let former = try await ClusterSetup(location).upgrade()
-          Terminal.write("The tables have schema \(former), which is that of this release.")
+          Terminal.write("The tables have schema \(former). This release needs no other.")
         }
       }
     }

@@ -28,6 +28,7 @@
     package static let unknownDatabase = SQLState("3D000")
     package static let serializationFailure = SQLState("40001")
     package static let deadlockDetected = SQLState("40P01")
+    package static let duplicateStatement = SQLState("42P05")
     package static let insufficientPrivilege = SQLState("42501")
     package static let undefinedTable = SQLState("42P01")
     package static let diskFull = SQLState("53100")

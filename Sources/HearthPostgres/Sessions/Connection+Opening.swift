@@ -61,7 +61,7 @@
     init(opening connection: OpaquePointer) {
       let text = PQerrorMessage(connection).map { String(cString: $0).trimmed } ?? ""
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
-      var message = lines.map { String($0).trimmed }.joined(separator: "; ")
+      var message = lines.map { String($0.drop(while: \.isWhitespace)).trimmed }.joined(separator: "; ")
       var state = Self.sqlState(in: message)
       // The caller names the address.
       if let state, let place = message.firstRange(of: "\(state): ") { message.removeSubrange(..<place.upperBound) }

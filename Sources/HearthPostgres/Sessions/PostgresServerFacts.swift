@@ -10,7 +10,8 @@
     package var isInRecovery: Bool
     /// True if transactions are read-only unless they say otherwise, as on a standby.
     package var isReadOnly: Bool
-    /// `fsync`, `full_page_writes` and `synchronous_commit`, as the server writes them: `on`, `off`, `remote_apply`, …
+    /// `fsync`, `full_page_writes` and `synchronous_commit`, as the server writes them: `on`, `off`, `remote_apply`, … The last one is that of
+    /// a new session, whatever this one has set.
     package var fsync: String
     package var fullPageWrites: String
     package var synchronousCommit: String
@@ -42,7 +43,8 @@
       SELECT current_setting('server_version_num')::int4, (SELECT system_identifier FROM pg_control_system()),
         CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_walfile_name(pg_current_wal_lsn()) END,
         pg_is_in_recovery(), current_setting('transaction_read_only')::bool, current_setting('fsync'),
-        current_setting('full_page_writes'), current_setting('synchronous_commit'),
+        current_setting('full_page_writes'),
+        (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
         current_setting('synchronous_standby_names'), clock_timestamp(), pg_postmaster_start_time(),
         current_setting('max_connections')::int4
       """)

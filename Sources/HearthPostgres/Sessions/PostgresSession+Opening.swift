@@ -82,13 +82,14 @@
   extension PostgresConfiguration {
     /// - Throws: `connection` with SQLSTATE 25006: the same server may become what is demanded, or another host is.
     fileprivate func check(isReadOnly: Bool, isInRecovery: Bool) throws(PostgresError) {
+      let advice = hosts.count > 1 ? "" : " Name all hosts in the URL, with commas between them."
       let reason: String? =
         switch target {
         case .any: nil
         case .primary: isInRecovery ? "It is a standby, and the URL demands the primary." : nil
         case .readWrite:
           isInRecovery
-            ? "It is a standby, which takes no writes."
+            ? "It is a standby, which takes no writes.\(advice)"
             : isReadOnly ? "It takes no writes: default_transaction_read_only is on." : nil
         }
       if let reason { throw PostgresError(.connection, reason, sqlState: .readOnlyTransaction) }
@@ -123,6 +124,8 @@
       case .unknownDatabase?: "Create the database with createdb, or correct its name in the URL."
       case .insufficientPrivilege?: "GRANT the role of the URL what it needs."
       case .tooManyConnections?: "Raise the server's max_connections, or use fewer sessions."
+      case .duplicateStatement?, .invalidStatementName?:
+        "A pooler such as pgbouncer must give each session a connection of its own (pool_mode = session)."
       default: nil
       }
     }

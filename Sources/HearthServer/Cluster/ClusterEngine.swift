@@ -45,6 +45,8 @@
       self.location = location
       self.hooks = hooks
       self.clock = ClusterClock(clock)
+      var logger = logger
+      logger[metadataKey: "node"] = .escaped(location.nodeName)
       self.logger = logger
       let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
       self.history = history
@@ -114,7 +116,10 @@
       let isExpected =
         error is StatusError ? status.code != .dataLoss && status.code != .internal : status.code == .cancelled
       if !isExpected {
-        logger.error("storage failed", metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
+        // While the server is out of reach, which is logged once, each call fails.
+        logger.log(
+          level: availability.isAvailable ? .error : .debug, "storage failed",
+          metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
       }
       return status
     }

@@ -74,6 +74,7 @@
     func check(_ session: PostgresSession) throws {
       let facts = try session.facts()
       try checkSettings(facts)
+      try checkCommits(facts)
       try checkClock(facts)
       guard let timeline = facts.timeline else {
         throw PostgresError(.configuration, "The server is a standby and takes no writes.")
@@ -104,6 +105,15 @@
           "The server's \(name) is \(value): a crash may lose acknowledged commits or damage the database. Set it to on, or "
             + "say --unsafe-durability.")
       }
+    }
+
+    /// - Throws: `configuration` if commits are acknowledged before they are on the disk.
+    private func checkCommits(_ facts: PostgresServerFacts) throws(PostgresError) {
+      guard !location.allowsUnsafeDurability, facts.synchronousCommit == "off" else { return }
+      throw PostgresError(
+        .configuration,
+        "The server's synchronous_commit is off: a crash may lose acknowledged commits. Set it to on, or say "
+          + "--unsafe-durability.")
     }
 
     private func checkClock(_ facts: PostgresServerFacts) throws(PostgresError) {
@@ -156,7 +166,10 @@
         return
       }
       var calls = [Self.update.call(.int8(server.systemID), .int8(server.timeline))]
-      if !location.keepsCommitsAtFailover {
+      // A server with another identity is no standby of the former one. Operators set the timeline to 0 after they have restored a dump.
+      let keepsCommits =
+        location.keepsCommitsAtFailover && stored.systemID == server.systemID && stored.timeline > 0
+      if !keepsCommits {
         let seen = state.withLock { Array($0.seen) }
         calls += [
           Self.renew.call(.bytea(Self.drawIncarnation())),
@@ -169,7 +182,7 @@
         "the PostgreSQL server has another history than before",
         metadata: [
           "timeline": "\(stored.timeline) -> \(server.timeline)",
-          "listeners": location.keepsCommitsAtFailover ? "go on" : "start anew",
+          "listeners": keepsCommits ? "go on" : "start anew",
         ])
     }
 

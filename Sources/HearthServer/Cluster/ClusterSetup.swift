@@ -28,7 +28,8 @@
             .storage,
             present.contains("hearth_schema")
               ? "The database has the tables of a cluster already."
-              : "The database has tables that this release does not know: \(present.joined(separator: ", ")).")
+              : "The database has tables that this release does not know: \(present.joined(separator: ", ")). "
+                + "Use another database.")
         }
         guard let timeline = facts.timeline else {
           throw ServerError(.storage, "The server is a standby and takes no writes.")
@@ -91,6 +92,12 @@
           "The database has schema \(version), which needs a newer release of hearth; this one knows schema "
             + "\(ClusterSchema.version).")
       }
+      let missing = ClusterSchema.tables.filter { !present.contains($0) }
+      // Another schema may have other tables.
+      guard version != ClusterSchema.version || missing.isEmpty else {
+        throw ServerError(
+          .storage, "The database lacks tables: \(missing.joined(separator: ", ")). Restore it from a backup.")
+      }
       return version
     }
 
@@ -141,7 +148,9 @@
   extension ServerError {
     /// The error of a start that fails because of the cluster's PostgreSQL.
     init(storage error: any Error) {
-      self = (error as? ServerError) ?? ServerError(.storage, "PostgreSQL cannot be used: \(error)")
+      let isForbidden = (error as? PostgresError)?.sqlState == .insufficientPrivilege
+      let advice = isForbidden ? " The role of the URL must own the database, or its tables." : ""
+      self = (error as? ServerError) ?? ServerError(.storage, "PostgreSQL cannot be used: \(error)\(advice)")
     }
   }
 #endif

@@ -108,11 +108,12 @@
         let found = try await engine.reads.withSession(deadline: .now + Self.lookTime) { [listened] session in
           try Self.poll(listened, on: session)
         }
-        engine.availability.set(true)
+        if engine.availability.set(true) { engine.logger.info("PostgreSQL can be reached again") }
         note(found)
       } catch {
         guard !Task.isCancelled else { return }
-        engine.availability.set(false)
+        guard engine.availability.set(false) else { return }
+        engine.logger.error("PostgreSQL is out of reach", metadata: ["error": .escaped("\(error)")])
       }
     }
 
