@@ -321,6 +321,27 @@
       }
     }
 
+    @Test("a write is not older than a transaction that was begun before it, however slow its node is")
+    func slowNode() async throws {
+      let clock = ManualClock()
+      try await ClusterFixture.withCluster(clock: clock) { cluster in
+        let other = try await cluster.transactions(1)[0]
+        try await other.storage.set("c/a", ["n": 1.value])
+        var hooks = ClusterEngine.Hooks()
+        hooks.betweenRoundTrips = { clock.advance(seconds: 1) }
+        let slow = ClusterTransactions(
+          of: try await cluster.node(hooks: hooks).storage(), limits: DatabaseLimits(), metrics: nil)
+        let id = try await begin(other)
+        _ = try await read(id, "c/a", on: other)
+        clock.advance(seconds: 0.001)
+        let write = commit([increment("c/a")], on: slow)
+        try await awaitWaiting(1, on: slow)
+        #expect(await commit([.set(key("c/a"), ["n": 5.value])], ending: id, on: other).value == nil)
+        #expect(await write.value == nil)
+        #expect(try await other.storage.number("c/a") == 6)
+      }
+    }
+
     @Test("only so many writes wait because of one document")
     func crowd() async throws {
       try await ClusterFixture.withCluster { cluster in

@@ -9,6 +9,8 @@
       var writes: GroupWrites
       /// The transactions that may be in the way of the requests that are left.
       var readers: WoundWait
+      /// When the lock was asked for, in microseconds that have elapsed.
+      let begin: Int64
 
       /// Ends transactions that are in the way of a commit.
       fileprivate mutating func stop(_ ended: WoundWait.Ended) {
@@ -80,7 +82,8 @@
           }
         }
         let step = try evaluation.evaluate(request) { try state.documents.document(for: $0, on: session) }
-        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, at: time), &state) {
+        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, at: time, state.begin), &state)
+        {
           return .blocked(blockage)
         }
         evaluation.apply(step)
@@ -113,10 +116,14 @@
       }
     }
 
-    /// The age of a write outside of transactions: that of its arrival, by the clock of the server.
-    private func arrival(of attempt: ClusterAttempt, at time: Int64) -> Seniority {
-      let age = storage.engine.clock.node.elapsedMicroseconds - attempt.arrival
-      return Seniority(time: time - age, number: attempt.number)
+    /// The age of a write outside of transactions: that of its arrival, by the clock of the server, and never before it. Else the write would
+    /// end transactions whose clients have begun them before.
+    ///
+    /// - Parameters:
+    ///   - time: When the lock was taken, by the clock of the server.
+    ///   - begin: When it was asked for, in microseconds that have elapsed.
+    private func arrival(of attempt: ClusterAttempt, at time: Int64, _ begin: Int64) -> Seniority {
+      Seniority(time: time - max(begin - attempt.arrival, 0), number: attempt.number)
     }
   }
 #endif

@@ -40,6 +40,7 @@
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
         labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending), clock: storage.engine.clock)
+      let begin = storage.engine.clock.node.elapsedMicroseconds
       let found = try reads.run(on: session)
       if let present = outdated(found) {
         _ = try session.run(.rollback)
@@ -52,7 +53,7 @@
       var evaluation = try evaluation(of: found)
       var state = State(
         documents: StoredDocuments(found, in: known.number), writes: GroupWrites(database: known.number),
-        readers: found.readers)
+        readers: found.readers, begin: begin)
       let results = try evaluate(found, &evaluation, &state, on: session)
       var writes = state.writes
       var outcome = Outcome(
