@@ -80,7 +80,7 @@
           }
         }
         let step = try evaluation.evaluate(request) { try state.documents.document(for: $0, on: session) }
-        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, at: time), &state) {
+        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, found), &state) {
           return .blocked(blockage)
         }
         evaluation.apply(step)
@@ -113,10 +113,11 @@
       }
     }
 
-    /// The age of a write outside of transactions: that of its arrival, by the clock of the server.
-    private func arrival(of attempt: ClusterAttempt, at time: Int64) -> Seniority {
-      let age = storage.engine.clock.node.elapsedMicroseconds - attempt.arrival
-      return Seniority(time: time - age, number: attempt.number)
+    /// The age of a write outside of transactions, by the clock of the server: that of its arrival, or a little younger, but not than the look
+    /// at the documents. So transactions that have begun before its arrival are older, and those that begin while it waits are younger.
+    private func arrival(of attempt: ClusterAttempt, _ found: GroupReads.Found) -> Seniority {
+      let time = storage.engine.clock.leaseTime(server: found.order.time)
+      return Seniority(time: time - max(0, found.sent - attempt.arrival), number: attempt.number)
     }
   }
 #endif
