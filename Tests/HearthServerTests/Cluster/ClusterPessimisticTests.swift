@@ -333,7 +333,7 @@
           of: try await cluster.node(hooks: hooks).storage(), limits: DatabaseLimits(), metrics: nil)
         let id = try await begin(other)
         _ = try await read(id, "c/a", on: other)
-        clock.advance(seconds: 0.001)
+        clock.advance(milliseconds: 1)
         let write = commit([increment("c/a")], on: slow)
         try await awaitWaiting(1, on: slow)
         #expect(await commit([.set(key("c/a"), ["n": 5.value])], ending: id, on: other).value == nil)

@@ -9,8 +9,6 @@
       var writes: GroupWrites
       /// The transactions that may be in the way of the requests that are left.
       var readers: WoundWait
-      /// When the lock was asked for, in microseconds that have elapsed.
-      let begin: Int64
 
       /// Ends transactions that are in the way of a commit.
       fileprivate mutating func stop(_ ended: WoundWait.Ended) {
@@ -82,8 +80,7 @@
           }
         }
         let step = try evaluation.evaluate(request) { try state.documents.document(for: $0, on: session) }
-        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, at: time, state.begin), &state)
-        {
+        if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, found), &state) {
           return .blocked(blockage)
         }
         evaluation.apply(step)
@@ -116,14 +113,11 @@
       }
     }
 
-    /// The age of a write outside of transactions: that of its arrival, by the clock of the server, and never before it. Else the write would
-    /// end transactions whose clients have begun them before.
-    ///
-    /// - Parameters:
-    ///   - time: When the lock was taken, by the clock of the server.
-    ///   - begin: When it was asked for, in microseconds that have elapsed.
-    private func arrival(of attempt: ClusterAttempt, at time: Int64, _ begin: Int64) -> Seniority {
-      Seniority(time: time - max(begin - attempt.arrival, 0), number: attempt.number)
+    /// The age of a write outside of transactions, by the clock of the server: that of its arrival, or a little younger, but not than the look
+    /// at the documents. So transactions that have begun before its arrival are older, and those that begin while it waits are younger.
+    private func arrival(of attempt: ClusterAttempt, _ found: GroupReads.Found) -> Seniority {
+      let time = storage.engine.clock.leaseTime(server: found.order.time)
+      return Seniority(time: time - max(0, found.sent - attempt.arrival), number: attempt.number)
     }
   }
 #endif

@@ -40,7 +40,6 @@
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
         labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending), clock: storage.engine.clock)
-      let begin = storage.engine.clock.node.elapsedMicroseconds
       let found = try reads.run(on: session)
       if let present = outdated(found) {
         _ = try session.run(.rollback)
@@ -53,7 +52,7 @@
       var evaluation = try evaluation(of: found)
       var state = State(
         documents: StoredDocuments(found, in: known.number), writes: GroupWrites(database: known.number),
-        readers: found.readers, begin: begin)
+        readers: found.readers)
       let results = try evaluate(found, &evaluation, &state, on: session)
       var writes = state.writes
       var outcome = Outcome(

@@ -15,6 +15,8 @@
     /// The results.
     struct Found {
       var order: ClusterOrder.State
+      /// When the calls were sent, in microseconds that have elapsed: before ``ClusterOrder/State/time``.
+      var sent: Int64
       /// The number of a database that was created since it was looked for, and the highest number of all. Only read under the lock of the
       /// empty database.
       var creation: (number: Int64?, highest: Int64)?
@@ -56,8 +58,9 @@
       let responses = labels.isEmpty ? nil : add(Self.responses(labels, in: database))
       let checks = ends.map { end in end.calls(in: database).map { add($0) } }
 
+      let sent = clock.node.elapsedMicroseconds
       let results = try session.run(calls)
-      var found = Found(order: try ClusterOrder.state(results[1...]))
+      var found = Found(order: try ClusterOrder.state(results[1...]), sent: sent)
       if let creation {
         found.creation = (try results[creation.0].first?.int64(0), try results[creation.1].only().int64(0))
       }
