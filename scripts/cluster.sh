@@ -271,7 +271,7 @@ backend nodes
   tcp-check send-binary 00003f0104000000018386441c2f677270632e6865616c74682e76312e4865616c74682f436865636b5f106170706c69636174696f6e2f677270630002746508747261696c657273
   tcp-check send-binary 0000050001000000010000000000
   tcp-check expect binary 00000000020801
-  default-server check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server check inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
 CONFIGURATION
 }
 
