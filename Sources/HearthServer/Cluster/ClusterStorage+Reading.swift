@@ -114,11 +114,13 @@
       do {
         try await engine.commits.withSession(deadline: ClusterEngine.deadline) { [self] session in
           let number = try knownNow(on: session).number
-          guard try ClusterOrder.begin(number, on: session).latest < version else {
+          let order = try ClusterOrder.begin(number, on: session)
+          guard order.latest < version else {
             _ = try session.run(.rollback)
             return
           }
-          _ = try session.run([ClusterOrder.append(version, to: number, by: mark), .commit])
+          _ = try session.run(
+            [ClusterOrder.append(version, to: number, by: mark)] + order.commit(on: engine.location))
         }
       } catch {
         throw engine.status(of: error, in: databaseID)

@@ -67,7 +67,7 @@
       var calls = [Self.abort.call(.bytea(ClusterNames.placeHash(storage.databaseID)))]
       if place.isEmpty { calls.append(Self.forget.call(.int8(database))) }
       if historyBytes > 0 { calls.append(ClusterOrder.append(version, to: database, by: mark, bytes: historyBytes)) }
-      _ = try session.run(calls + [.commit])
+      _ = try session.run(calls + order.commit(on: storage.engine.location))
       return historyBytes > 0 ? version : nil
     }
 

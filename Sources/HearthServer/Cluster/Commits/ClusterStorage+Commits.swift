@@ -192,7 +192,7 @@
         metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       let (deadline, lock, inquiry) = (
         ContinuousClock.now + Self.inquiryTime, known.number,
-        CommitInquiry(outcome: outcome, mark: mark, by: engine.mark())
+        CommitInquiry(outcome: outcome, mark: mark, by: engine.mark(), on: engine.location)
       )
       var pause = Self.firstPause
       while true {

@@ -169,7 +169,7 @@
           ClusterOrder.append(outcome.after, to: writes.database, by: mark, bytes: writes.historyBytes))
       }
       do throws(PostgresError) {
-        _ = try session.run(calls + [.commit])
+        _ = try session.run(calls + found.order.commit(on: storage.engine.location))
         return .done(outcome)
       } catch {
         guard error.kind == .outcomeUnknown else { throw error }
