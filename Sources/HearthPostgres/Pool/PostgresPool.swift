@@ -15,6 +15,7 @@
     private let label: String
     private let settings: PostgresSessionSettings
     private let onOpen: (@Sendable (PostgresSession) throws -> Void)?
+    private let isCurrent: (@Sendable (PostgresSession) -> Bool)?
     private let onNotice: (@Sendable (PostgresNotice) -> Void)?
     private let lanes: [SessionLane]
     private let state: Mutex<State>
@@ -45,16 +46,20 @@
     ///   - size: The largest number of sessions.
     ///   - onOpen: Called with each new session before its first use, on its thread. If it throws, the session is closed, and the caller fails
     ///     with the error. For instance it compares ``PostgresSession/facts(deadline:)`` with what the database should be.
+    ///   - isCurrent: Called with each open session before its use, on its thread. A session for which it returns false is closed, and another one
+    ///     is opened. For instance it compares ``PostgresSession/generation`` with the present one.
     package init(
       _ configuration: PostgresConfiguration, label: String, size: Int,
       settings: PostgresSessionSettings = PostgresSessionSettings(),
       onOpen: (@Sendable (PostgresSession) throws -> Void)? = nil,
+      isCurrent: (@Sendable (PostgresSession) -> Bool)? = nil,
       onNotice: (@Sendable (PostgresNotice) -> Void)? = nil
     ) {
       self.configuration = configuration
       self.label = label
       self.settings = settings
       self.onOpen = onOpen
+      self.isCurrent = isCurrent
       self.onNotice = onNotice
       lanes = (0..<max(size, 1)).map { SessionLane(label: "\(label) \($0)") }
       state = Mutex(State(queue: CallerQueue(laneCount: lanes.count)))
@@ -214,7 +219,7 @@
       _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
       try lane.withSession(
-        deadline: deadline, open: { try openSession(deadline) },
+        deadline: deadline, isCurrent: isCurrent, open: { try openSession(deadline) },
         begin: { canceller in
           state.withLock { state in
             state.callers[id]?.canceller = canceller

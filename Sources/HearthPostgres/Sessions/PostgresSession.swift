@@ -16,6 +16,8 @@
     /// The deadline of calls that name none.
     package internal(set) var deadline: ContinuousClock.Instant
     let canceller: SessionCanceller
+    /// A number for the owner of the session, for instance of what it has known of the server when it was opened.
+    package var generation = 0
     /// Nil when it was given up.
     private var connection: Connection?
     /// The error of later calls.
