@@ -50,7 +50,7 @@
       func pool(_ name: String, _ size: Int, _ settings: PostgresSessionSettings = .init()) -> PostgresPool {
         PostgresPool(
           configuration, label: "hearth \(name)", size: size, settings: settings,
-          onOpen: { try history.check($0) })
+          onOpen: { try history.check($0) }, isCurrent: { history.isCurrent($0) })
       }
       commits = pool("commits", location.commitSessions)
       reads = pool("reads", location.readSessions)
@@ -87,9 +87,9 @@
 
     /// Runs `body`, which may take effect twice, again if the session was lost.
     func repeating<Result: Sendable>(
-      on pool: PostgresPool, _ body: @escaping @Sendable (PostgresSession) throws -> Result
+      on pool: PostgresPool, deadline: ContinuousClock.Instant = ClusterEngine.deadline,
+      _ body: @escaping @Sendable (PostgresSession) throws -> Result
     ) async throws -> Result {
-      let deadline = Self.deadline
       for _ in 0..<Self.maximumRepetitions {
         do {
           return try await pool.withSession(deadline: deadline, body)

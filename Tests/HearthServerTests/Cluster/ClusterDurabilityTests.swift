@@ -11,7 +11,7 @@
     "Acknowledged commits after a crash of PostgreSQL",
     .enabled(if: PostgresServer.isAvailable, "\(PostgresServer.skipReason)"), .timeLimit(.minutes(5)))
   struct ClusterDurabilityTests {
-    /// Who turns `synchronous_commit` off.
+    /// A way to turn `synchronous_commit` off.
     enum Weakening: String, CaseIterable, Sendable {
       case role = "ALTER ROLE postgres SET synchronous_commit = off"
       case server = "ALTER SYSTEM SET synchronous_commit = off"

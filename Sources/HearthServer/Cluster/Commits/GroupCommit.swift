@@ -41,7 +41,8 @@
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
         labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending))
-      let found = try reads.run(on: session)
+      let basis = storage.basis(known.number)
+      let found = try reads.run(on: session, since: basis)
       if let present = outdated(found) {
         _ = try session.run(.rollback)
         return .outdated(present)
@@ -66,10 +67,10 @@
     ///
     /// - Returns: The present facts, if they differ from what the node has known.
     private func outdated(_ found: GroupReads.Found) -> ClusterStorage.Known? {
+      guard let number = found.creation?.number else { return nil }
       var present = known
-      present.number = found.creation?.number ?? known.number
-      present.incarnation = found.order.incarnation
-      return present == known ? nil : present
+      present.number = number
+      return present
     }
 
     private func evaluation(of found: GroupReads.Found) -> GroupEvaluation {

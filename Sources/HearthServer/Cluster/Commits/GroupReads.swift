@@ -33,7 +33,9 @@
     private var paths: [ResourcePath] { Array(Set(keys.map(\.collectionPath))) }
 
     /// Begins the transaction, takes the lock and reads.
-    func run(on session: PostgresSession) throws -> Found {
+    ///
+    /// - Throws: As ``ClusterBasis/check(_:_:on:)``.
+    func run(on session: PostgresSession, since basis: ClusterBasis) throws -> Found {
       let (keys, paths) = (keys, paths)
       var calls = [.begin] + ClusterOrder.calls(database)
       var next = calls.count
@@ -53,6 +55,8 @@
       let checks = ends.map { end in end.calls(in: database).map { add($0) } }
 
       let results = try session.run(calls)
+      let order = try? ClusterOrder.state(results[1...])
+      try basis.check(order?.latest, order?.incarnation, on: session)
       var found = Found(order: try ClusterOrder.state(results[1...]))
       if let creation {
         found.creation = (try results[creation.0].first?.int64(0), try results[creation.1].only().int64(0))

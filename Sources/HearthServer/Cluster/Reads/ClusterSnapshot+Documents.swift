@@ -17,17 +17,18 @@
       _ keys: some Collection<DocumentKey>, bytes: Int, on session: PostgresSession
     ) throws -> ClusterDocuments {
       let rows = try session.run(presentCall(keys, bytes: bytes))
-      guard let row = rows.first, let newest = try row.optionalInt64(1) else {
+      let newest = try rows.first?.optionalInt64(1).map { SnapshotVersion(microseconds: $0) }
+      try basis.check(newest, rows.first?.optionalBytes(2), on: session)
+      guard let version = newest else {
         throw ClusterSnapshot.damaged("hearth_databases or hearth_commits has no row of database \(database)")
       }
-      let version = SnapshotVersion(microseconds: newest)
       return ClusterDocuments(documents: try documents(keys, rows, at: version), version: version)
     }
 
     fileprivate func presentCall(_ keys: some Collection<DocumentKey>, bytes: Int) -> PostgresCall {
       let places = places(of: keys)
       return ReadStatements.present.call(
-        .int8(database), places.numbers, places.hashes, places.ids, .int8(Int64(bytes)))
+        .int8(database), places.numbers, places.hashes, places.ids, .int8(Int64(bytes)), basis.seenParameter)
     }
 
     fileprivate func places(
