@@ -77,7 +77,7 @@
 
     /// Sends calls as one pipeline and waits for their results.
     ///
-    /// When the deadline has passed, or the task of ``PostgresPool/withSession(deadline:_:)`` is cancelled, the server is asked to cancel. If
+    /// When the deadline has passed, or the task of ``PostgresPool/withSession(deadline:sender:_:)`` is cancelled, the server is asked to cancel. If
     /// it answers nothing within ``cancellationGrace``, the session is given up. So this returns at the deadline plus twice that time at
     /// the latest.
     ///

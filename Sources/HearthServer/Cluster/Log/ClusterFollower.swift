@@ -102,7 +102,7 @@
       }
       guard isDue else { return }
       do {
-        let found = try await engine.repeating(on: engine.reads, deadline: .now + Self.lookTime) { [listened] session in
+        let found = try await engine.repeating(on: engine.polls, deadline: .now + Self.lookTime) { [listened] session in
           try Self.poll(listened, on: session)
         }
         engine.availability.set(true)
