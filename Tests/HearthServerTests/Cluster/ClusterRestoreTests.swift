@@ -59,9 +59,9 @@
       try await withRestore(restore) { cluster, node, idle, save in
         try await node.storage.set("c/a", ["n": 1.value])
         let bringBack = try await save()
-        // Lost, with the numbers of their collections.
-        try await retried { try await node.storage.set("lost/x", ["n": 2.value]) }
-        let latest = try await node.storage.set("c/a", ["n": 2.value])
+        // Lost, with the number of the collection, which the node has in memory.
+        try await retried { try await idle.set("lost/x", ["n": 2.value]) }
+        let latest = try await retried { try await node.storage.set("c/a", ["n": 2.value]) }
         var listener = try await retried {
           var listener = Listener(node)
           _ = try await listener.add(Self.all)
