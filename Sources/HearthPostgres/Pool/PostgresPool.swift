@@ -4,8 +4,8 @@
 
   /// Sessions of one server, opened when they are needed.
   ///
-  /// A session in use has a thread of its own, which blocks while the server works, so the threads of Swift's tasks never do. Callers get
-  /// sessions in the order of their calls. A lost session is replaced at its next use. When no session can be opened, callers fail at once
+  /// A session in use has a thread of its own, which blocks while the server works, so the threads of Swift's tasks never do. Callers of one
+  /// sender get sessions in the order of their calls, and senders take turns, see ``CallerQueue``. A lost session is replaced at its next use. When no session can be opened, callers fail at once
   /// with the reason, and the next attempt waits for a pause that grows from ``shortestPause`` to ``longestPause``.
   package final class PostgresPool: Sendable {
     package static let shortestPause: Duration = .milliseconds(50)
@@ -15,6 +15,7 @@
     private let label: String
     private let settings: PostgresSessionSettings
     private let onOpen: (@Sendable (PostgresSession) throws -> Void)?
+    private let isCurrent: (@Sendable (PostgresSession) -> Bool)?
     private let onNotice: (@Sendable (PostgresNotice) -> Void)?
     private let lanes: [SessionLane]
     private let state: Mutex<State>
@@ -43,21 +44,26 @@
     /// - Parameters:
     ///   - label: The name of the threads, and `application_name` at the server.
     ///   - size: The largest number of sessions.
+    ///   - share: The sessions that one sender has at most at a time; nil for all.
     ///   - onOpen: Called with each new session before its first use, on its thread. If it throws, the session is closed, and the caller fails
     ///     with the error. For instance it compares ``PostgresSession/facts(deadline:)`` with what the database should be.
+    ///   - isCurrent: Called with each open session before its use, on its thread. A session for which it returns false is closed, and another one
+    ///     is opened. For instance it compares ``PostgresSession/generation`` with the present one.
     package init(
-      _ configuration: PostgresConfiguration, label: String, size: Int,
+      _ configuration: PostgresConfiguration, label: String, size: Int, share: Int? = nil,
       settings: PostgresSessionSettings = PostgresSessionSettings(),
       onOpen: (@Sendable (PostgresSession) throws -> Void)? = nil,
+      isCurrent: (@Sendable (PostgresSession) -> Bool)? = nil,
       onNotice: (@Sendable (PostgresNotice) -> Void)? = nil
     ) {
       self.configuration = configuration
       self.label = label
       self.settings = settings
       self.onOpen = onOpen
+      self.isCurrent = isCurrent
       self.onNotice = onNotice
       lanes = (0..<max(size, 1)).map { SessionLane(label: "\(label) \($0)") }
-      state = Mutex(State(queue: CallerQueue(laneCount: lanes.count)))
+      state = Mutex(State(queue: CallerQueue(laneCount: lanes.count, share: share)))
       timers = DispatchQueue(label: "\(label) deadlines")
     }
 
@@ -67,11 +73,14 @@
     /// If the task is cancelled while it waits for a session, or while one is opened for it, it fails at once. If `body` runs, the server is asked to cancel the statement, and
     /// later calls of the session throw `cancelled`.
     ///
-    /// - Parameter deadline: The end of the wait for a session, and the one of the session's calls that name no other.
+    /// - Parameters:
+    ///   - deadline: The end of the wait for a session, and the one of the session's calls that name no other.
+    ///   - sender: Names who calls: the callers of different senders take turns.
     /// - Throws: The errors of `body`; `connection` or `configuration` if no session can be opened, or the error of `onOpen`; `deadline`,
     ///   `cancelled`, `closed`.
     package func withSession<Result: Sendable>(
-      deadline: ContinuousClock.Instant, _ body: @escaping @Sendable (PostgresSession) throws -> Result
+      deadline: ContinuousClock.Instant, sender: String = "",
+      _ body: @escaping @Sendable (PostgresSession) throws -> Result
     ) async throws -> Result {
       let id = callerCount.add(1, ordering: .relaxed).newValue
       let cancellation = CallerCancellation()
@@ -92,7 +101,7 @@
               if !isResumed { continuation.resume(with: result) }
             },
             fail: { continuation.resume(throwing: $0) })
-          add(id, caller, deadline)
+          add(id, caller, sender, deadline)
         }
       } onCancel: {
         cancellation.set()
@@ -133,12 +142,14 @@
 
     // MARK: - Callers
 
-    private func add(_ id: CallerQueue.CallerID, _ caller: Caller, _ deadline: ContinuousClock.Instant) {
+    private func add(
+      _ id: CallerQueue.CallerID, _ caller: Caller, _ sender: String, _ deadline: ContinuousClock.Instant
+    ) {
       guard deadline > .now else { return caller.fail(Self.noSession) }
       let addition = state.withLock { state -> CallerQueue.Addition? in
         // `cancel` looks for the caller after it has set the flag, so one of both finds the other.
         guard !caller.cancellation.isSet else { return nil }
-        let addition = state.queue.add(id, deadline: deadline)
+        let addition = state.queue.add(id, by: sender, deadline: deadline)
         if addition != .refused { state.callers[id] = caller }
         return addition
       }
@@ -214,7 +225,7 @@
       _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
       try lane.withSession(
-        deadline: deadline, open: { try openSession(deadline) },
+        deadline: deadline, isCurrent: isCurrent, open: { try openSession(deadline) },
         begin: { canceller in
           state.withLock { state in
             state.callers[id]?.canceller = canceller

@@ -18,17 +18,20 @@
 
     func async(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
-    /// Runs `body` with the lane's session. Opens one if there is none, or if it was lost since its last use.
+    /// Runs `body` with the lane's session. Opens one if there is none, or if it was lost since its last use, or is not to be used any more.
     ///
     /// - Parameters:
+    ///   - isCurrent: Says if an open session may still be used.
     ///   - open: Opens a session.
     ///   - begin: Called before `body`. Returns false if the caller was cancelled.
     func withSession<Result>(
-      deadline: ContinuousClock.Instant, open: @Sendable () throws -> PostgresSession,
+      deadline: ContinuousClock.Instant, isCurrent: (@Sendable (PostgresSession) -> Bool)?,
+      open: @Sendable () throws -> PostgresSession,
       begin: @Sendable (SessionCanceller) -> Bool, _ body: @Sendable (PostgresSession) throws -> Result
     ) throws -> Result {
       try session.withLock { session in
         session?.checkConnection()
+        if let open = session, open.isUsable, isCurrent?(open) == false { open.discard() }
         if session?.isUsable != true {
           session = nil
           isConnected.store(false, ordering: .relaxed)
@@ -39,7 +42,13 @@
         session.deadline = deadline
         session.canceller.reset()
         guard begin(session.canceller) else { throw PostgresError(.cancelled, "The call was cancelled.") }
-        return try body(session)
+        do {
+          return try body(session)
+        } catch let error as PostgresError where error.isReadOnly {
+          // The server is not the primary any more: the next session may lead to another one.
+          session.discard()
+          throw error
+        }
       }
     }
 

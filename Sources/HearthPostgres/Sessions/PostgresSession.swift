@@ -16,6 +16,8 @@
     /// The deadline of calls that name none.
     package internal(set) var deadline: ContinuousClock.Instant
     let canceller: SessionCanceller
+    /// A number for the owner of the session, for instance of what it has known of the server when it was opened.
+    package var generation = 0
     /// Nil when it was given up.
     private var connection: Connection?
     /// The error of later calls.
@@ -75,7 +77,7 @@
 
     /// Sends calls as one pipeline and waits for their results.
     ///
-    /// When the deadline has passed, or the task of ``PostgresPool/withSession(deadline:_:)`` is cancelled, the server is asked to cancel. If
+    /// When the deadline has passed, or the task of ``PostgresPool/withSession(deadline:sender:_:)`` is cancelled, the server is asked to cancel. If
     /// it answers nothing within ``cancellationGrace``, the session is given up. So this returns at the deadline plus twice that time at
     /// the latest.
     ///

@@ -57,7 +57,9 @@
         isGood: !facts.isInRecovery && !facts.isReadOnly)
       report.add("fsync", facts.fsync, isGood: facts.fsync == "on")
       report.add("full_page_writes", facts.fullPageWrites, isGood: facts.fullPageWrites == "on")
-      report.add("synchronous_commit", facts.synchronousCommit, isGood: facts.synchronousCommit != "off")
+      report.add(
+        "synchronous_commit",
+        facts.synchronousCommit == "off" ? "off: the nodes commit with on" : facts.synchronousCommit)
       report.add(
         "synchronous_standby_names",
         facts.synchronousStandbyNames.isEmpty

@@ -25,6 +25,9 @@
 
     private static let now = PostgresStatement("time", "SELECT clock_timestamp()")
 
+    /// The later one of the two.
+    func latest(server: Timestamp) -> Timestamp { isAlone ? node.now() : max(server, node.now()) }
+
     /// The microseconds by which the two differ.
     func difference(server: Timestamp) -> Int64 {
       isAlone ? 0 : abs(server.microseconds - node.now().microseconds)

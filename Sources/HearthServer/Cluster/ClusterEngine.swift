@@ -22,6 +22,8 @@
     /// The sessions for commits. A group of commits waits for nothing else of the node while it has one.
     let commits: PostgresPool
     let reads: PostgresPool
+    /// The session that looks for commits of other nodes, and whether the server is there. Nothing else keeps it waiting.
+    let polls: PostgresPool
     /// The sessions that write what a crash of the server may take: hints, and what transactions have read.
     let relaxed: PostgresPool
     /// Names this start of the node in `hearth_commits`.
@@ -50,22 +52,31 @@
       self.logger = logger
       let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
       self.history = history
-      func pool(_ name: String, _ size: Int, _ settings: PostgresSessionSettings = .init()) -> PostgresPool {
+      func pool(
+        _ name: String, _ size: Int, share: Int? = nil, _ settings: PostgresSessionSettings = .init()
+      ) -> PostgresPool {
         PostgresPool(
-          configuration, label: "hearth \(name)", size: size, settings: settings,
-          onOpen: { try history.check($0) })
+          configuration, label: "hearth \(name)", size: size, share: share, settings: settings,
+          onOpen: { try history.check($0) }, isCurrent: { history.isCurrent($0) })
       }
       commits = pool("commits", location.commitSessions)
-      reads = pool("reads", location.readSessions)
+      reads = pool("reads", location.readSessions, share: Self.share(of: location.readSessions))
+      polls = pool("polls", 1)
       var settings = PostgresSessionSettings()
       settings.others["synchronous_commit"] = "off"
-      relaxed = pool("transactions", max(2, location.readSessions / 4), settings)
+      let relaxedSessions = max(2, location.readSessions / 4)
+      relaxed = pool("transactions", relaxedSessions, share: Self.share(of: relaxedSessions), settings)
       hints = HintSender(relaxed, node: node, isOn: hooks.sendsHints)
     }
+
+    /// The sessions that the reads of one sender have at most at a time. A scan of a large collection keeps its session for as long as it takes;
+    /// the others' are left for those who do not scan.
+    private static func share(of sessions: Int) -> Int { max(1, sessions * 3 / 4) }
 
     func close() async {
       await commits.close()
       await reads.close()
+      await polls.close()
       await relaxed.close()
     }
 
@@ -95,19 +106,19 @@
       try await repeating(on: reads, body)
     }
 
-    /// Runs `body`, which may take effect twice, again if the session was lost.
+    /// Runs `body`, which may take effect twice, again if the session was lost. The calls of different senders take turns, see ``CallSender``.
     func repeating<Result: Sendable>(
-      on pool: PostgresPool, _ body: @escaping @Sendable (PostgresSession) throws -> Result
+      on pool: PostgresPool, deadline: ContinuousClock.Instant = ClusterEngine.deadline,
+      _ body: @escaping @Sendable (PostgresSession) throws -> Result
     ) async throws -> Result {
-      let deadline = Self.deadline
       for _ in 0..<Self.maximumRepetitions {
         do {
-          return try await pool.withSession(deadline: deadline, body)
+          return try await pool.withSession(deadline: deadline, sender: CallSender.current, body)
         } catch let error as PostgresError {
           guard error.mayBeRepeated else { throw error }
         }
       }
-      return try await pool.withSession(deadline: deadline, body)
+      return try await pool.withSession(deadline: deadline, sender: CallSender.current, body)
     }
 
     /// The status for a client, whose reason is logged if it is one that the operator must know.

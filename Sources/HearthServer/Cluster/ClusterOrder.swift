@@ -18,6 +18,16 @@
       var latest: SnapshotVersion
       /// The time of the server.
       var time: Timestamp
+      /// `synchronous_commit` is off in this session: COMMIT would be answered before it is durable.
+      var isAsynchronous: Bool
+
+      /// The calls that end the transaction of the lock so durably that its outcome may be given to clients.
+      ///
+      /// The setting can be turned off for a role, for a database, or while sessions are open, and a pooler may forget what a session has set.
+      /// So each transaction looks at it, and overrides it. Stronger and weaker settings than `on` stay.
+      func commit(on location: ClusterLocation) -> [PostgresCall] {
+        isAsynchronous && !location.allowsUnsafeDurability ? [ClusterOrder.setDurable, .commit] : [.commit]
+      }
     }
 
     /// The calls that take the lock, inside of a transaction at READ COMMITTED, before everything else. ``state(_:)`` reads their results.
@@ -43,9 +53,14 @@
       return State(
         incarnation: try row.bytes(0), logStart: try row.version(1),
         indexGeneration: try row.int64(2), indexState: try row.int64(3),
-        latest: try newest.version(0),
-        time: Timestamp(microseconds: try newest.microseconds(1)))
+        latest: try newest.version(0), time: Timestamp(microseconds: try newest.microseconds(1)),
+        isAsynchronous: try newest.bool(2))
     }
+
+    /// Makes the COMMIT of the running transaction wait until it is on disk, and at the synchronous standbys if there are any.
+    static let setDurable = PostgresStatement(
+      "set durable", "SELECT set_config('synchronous_commit', 'on', true)"
+    ).call()
 
     private static let lock = PostgresStatement(
       "lock order",
@@ -56,7 +71,8 @@
     private static let latest = PostgresStatement(
       "latest version and time",
       """
-      SELECT version, clock_timestamp() FROM hearth_commits WHERE database = $1 ORDER BY version DESC LIMIT 1
+      SELECT version, clock_timestamp(), current_setting('synchronous_commit') = 'off'
+      FROM hearth_commits WHERE database = $1 ORDER BY version DESC LIMIT 1
       """, [.int8])
 
     /// Makes a version the newest one, without changes.

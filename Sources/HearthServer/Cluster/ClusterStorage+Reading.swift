@@ -34,44 +34,37 @@
       var known: Known
 
       /// - Parameter row: With the newest version, the start of the log, the incarnation and the time behind its first column.
-      /// - Returns: Nil if there is no such database.
-      init?(_ row: PostgresRow, of known: Known, in engine: ClusterEngine) throws {
-        guard let latest = try row.optionalVersion(1) else { return nil }
+      /// - Throws: As ``ClusterBasis/check(_:_:on:)``, also if there is no such database.
+      init(
+        _ row: PostgresRow?, of known: Known, since basis: ClusterBasis, in engine: ClusterEngine,
+        on session: PostgresSession
+      ) throws {
+        let latest = try row?.optionalVersion(1)
+        try basis.check(latest, row?.optionalBytes(3), on: session)
+        guard let row, let latest else { throw ClusterSnapshot.damaged("database \(known.number) is not there") }
         self.latest = latest
         logStart = try row.version(2)
         time = engine.clock.time(server: Timestamp(microseconds: try row.microseconds(4)))
         self.known = known
-        self.known.incarnation = try row.bytes(3)
       }
     }
 
     /// Asks for the present of the database.
     func present() async throws(StatusError) -> Present {
-      let present = try await reading { [self] session, _ in
-        let known = self.known
-        let row = try session.run(Self.present.call(.int8(known.number))).first
-        guard let present = try row.flatMap({ try Present($0, of: known, in: engine) }) else {
-          throw StatusError(code: .dataLoss, message: "Table hearth_databases has no row \(known.number).")
-        }
-        return present
+      try await reading { [self] session, _ in
+        let (known, basis) = basis()
+        let row = try session.run(Self.present.call(.int8(known.number), basis.seenParameter)).first
+        return try Present(row, of: known, since: basis, in: engine, on: session)
       }
-      note(present.known)
-      engine.history.note(present.latest, of: present.known.number)
-      return present
     }
 
     /// Publishes what is found to be the present.
     ///
     /// - Returns: True if there were commits of other nodes.
     func follow(_ present: Present) async -> Bool {
-      let through = await tail.through
-      guard present.latest != through else { return false }
+      // Below it: commits were published after the present was read. A server that has lost them is found out by who reads it.
+      guard await tail.through < present.latest else { return false }
       do throws(StatusError) {
-        if present.latest < through {
-          // Commits may have been published after this was read, or are lost in the server's present history.
-          guard try await self.present().latest < tail.through else { return false }
-          try await raise(to: tail.through.next())
-        }
         try await tail.advance(to: present.latest, of: self)
         return true
       } catch {
@@ -84,9 +77,9 @@
       "present",
       """
       SELECT number, (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1),
-        log_start, incarnation, clock_timestamp()
-      FROM hearth_databases WHERE number = $1
-      """, [.int8])
+        log_start, \(ClusterBasis.incarnation(withVersion: "$2")), clock_timestamp()
+      FROM hearth_databases d WHERE number = $1
+      """, [.int8, .int8])
 
     // MARK: - Versions without commits
 
@@ -114,11 +107,13 @@
       do {
         try await engine.commits.withSession(deadline: ClusterEngine.deadline) { [self] session in
           let number = try knownNow(on: session).number
-          guard try ClusterOrder.begin(number, on: session).latest < version else {
+          let order = try ClusterOrder.begin(number, on: session)
+          guard order.latest < version else {
             _ = try session.run(.rollback)
             return
           }
-          _ = try session.run([ClusterOrder.append(version, to: number, by: mark), .commit])
+          _ = try session.run(
+            [ClusterOrder.append(version, to: number, by: mark)] + order.commit(on: engine.location))
         }
       } catch {
         throw engine.status(of: error, in: databaseID)
@@ -129,15 +124,17 @@
 
     /// The present of the database is that of the feed when this returns.
     ///
-    /// Two listeners need a later version than that of the newest commit: one that has seen a later version of a history that is lost, because
-    /// it leaves earlier snapshots alone, and one of a node that has published a later version before the history was lost.
+    /// A listener that has seen a later version of a history that is lost needs a version above it, because it leaves earlier snapshots alone. Its
+    /// token does not become good by that: no commit has its version, see ``ClusterSnapshot/isInHistory(_:)``.
     func catchUpFeed(seen: SnapshotVersion?) async throws(StatusError) {
-      var present = try await present()
       let published = await tail.through
+      var present = try await present()
       if present.latest < published {
-        try await raise(to: published.next())
+        // The log was read by a session of a history that is lost. All versions are raised above what is noted.
+        engine.history.note(published, of: present.known.number, in: present.known.incarnation)
         present = try await self.present()
-      } else if let seen, seen > present.latest, seen.timestamp <= present.time, mayAnnounce() {
+      }
+      if let seen, seen > present.latest, seen.timestamp <= present.time, mayAnnounce() {
         try await raise(to: SnapshotVersion(present.time))
         present = try await self.present()
       }

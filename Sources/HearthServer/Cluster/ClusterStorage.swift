@@ -24,6 +24,8 @@
 
     struct State {
       var known: Known
+      /// The numbers of collections in the same history. Reads of a former one keep the object that they began with.
+      var collections = ClusterCollections()
       var epochs: Epochs
       var isClosed = false
       /// A group is on its way, or about to be.
@@ -48,7 +50,6 @@
     let waiting = CommitQueue<WaitingAttempt>()
     /// The commits that wait for pessimistic transactions.
     let waits: TransactionWaits
-    let collections = ClusterCollections()
     let indexes: ClusterIndexes
     let sortBudget: SortBudget
     let translator: WireTranslator
@@ -120,7 +121,6 @@
     private static func find(
       _ id: DatabaseID, _ engine: ClusterEngine, on session: PostgresSession
     ) throws -> (Known, SnapshotVersion) {
-      let history = engine.history.number
       guard
         let row = try session.run(
           found.call(
@@ -129,7 +129,7 @@
       else {
         throw StatusError(code: .dataLoss, message: "Table hearth_databases has no row of the empty database.")
       }
-      let known = Known(number: try row.int64(0), incarnation: try row.bytes(1), history: history)
+      let known = Known(number: try row.int64(0), incarnation: try row.bytes(1), history: session.generation)
       return (known, try row.version(2))
     }
 
@@ -156,7 +156,7 @@
         guard former != present, !isOlder else { return false }
         state.known = present
         if former.incarnation != present.incarnation { state.epochs = Self.epochs(of: present) }
-        collections.forgetAll()
+        state.collections = ClusterCollections()
         indexes.forgetAll()
         return former.number == ClusterSchema.emptyDatabase && present.number != former.number
       }
@@ -168,10 +168,25 @@
     /// - Returns: The facts that are known after that.
     func knownNow(on session: PostgresSession) throws -> Known {
       let known = self.known
-      guard known.number == ClusterSchema.emptyDatabase || known.history != engine.history.number else { return known }
+      guard known.number == ClusterSchema.emptyDatabase || known.history != session.generation else { return known }
       let (present, _) = try Self.find(databaseID, engine, on: session)
       if present != known { note(present) }
       return present
+    }
+
+    /// The facts that are known of the database, for a session that reads it later.
+    func basis() -> (Known, ClusterBasis) {
+      let known = self.known
+      return (known, basis(known.number))
+    }
+
+    /// As ``basis()-()``.
+    ///
+    /// - Parameter number: Its number.
+    func basis(_ number: Int64) -> ClusterBasis {
+      let incarnation = known.incarnation
+      return ClusterBasis(
+        history: engine.history, database: number, incarnation: incarnation, seen: engine.history.seen(of: number))
     }
 
     // MARK: - Use and end

@@ -55,6 +55,73 @@
       #expect(queue.earliestDeadline == nil)
     }
 
+    @Test("senders take turns, and the callers of each are in the order of their arrival")
+    func turns() {
+      var queue = CallerQueue(laneCount: 1)
+      let senders = [(1, "a"), (2, "a"), (3, "a"), (4, "a"), (5, "b"), (6, "c"), (7, "b")]
+      for (caller, sender) in senders { _ = queue.add(caller, by: sender, deadline: deadline()) }
+      var order: [Int] = []
+      while let next = queue.release(0) { order.append(next.caller) }
+      #expect(order == [2, 5, 6, 3, 7, 4])
+    }
+
+    @Test("a sender has no more lanes than its share, and others find one")
+    func shares() {
+      var queue = CallerQueue(laneCount: 3, share: 2)
+      for caller in 1...4 { _ = queue.add(caller, by: "a", deadline: deadline()) }
+      #expect(queue.busyCount == 2 && queue.waitingCount == 2)
+      #expect(queue.add(5, by: "b", deadline: deadline()) == .run(.init(caller: 5, lane: 2)))
+      #expect(queue.add(6, by: "b", deadline: deadline()) == .wait)
+      #expect(queue.release(2) == .init(caller: 6, lane: 2), "the first sender has its share")
+      #expect(queue.release(0) == .init(caller: 3, lane: 0))
+      #expect(queue.release(2) == nil)
+      #expect(queue.release(0) == .init(caller: 4, lane: 0))
+    }
+
+    @Test(
+      "in random histories of several senders no caller waits beside an idle lane that it may have",
+      arguments: SeededGenerator.seeds(50))
+    func randomSenders(seed: UInt64) {
+      var random = SeededGenerator(seed: seed)
+      let (lanes, share) = (Int.random(in: 1...4, using: &random), Int.random(in: 1...4, using: &random))
+      var queue = CallerQueue(laneCount: lanes, share: share)
+      var waiting: [Int: String] = [:]
+      var running: [Int: String] = [:]
+      func count(_ sender: String) -> Int { running.values.count { $0 == sender } }
+      for id in 0..<400 {
+        let sender = ["a", "b", "c"][Int.random(in: 0..<3, using: &random)]
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0...1:
+          let hasRoom = count(sender) < share && running.count < lanes
+          switch queue.add(id, by: sender, deadline: deadline()) {
+          case .run(let assignment):
+            #expect(hasRoom && running.updateValue(sender, forKey: assignment.lane) == nil)
+          case .wait:
+            #expect(!hasRoom)
+            waiting[id] = sender
+          case .refused: Issue.record("refused")
+          }
+        case 2...3:
+          guard let lane = running.keys.sorted().randomElement(using: &random) else { continue }
+          running[lane] = nil
+          if let next = queue.release(lane) {
+            let sender = waiting[next.caller] ?? ""
+            #expect(count(sender) < share)
+            #expect(waiting.filter { $0.value == sender }.keys.min() == next.caller)
+            waiting[next.caller] = nil
+            running[next.lane] = sender
+          } else {
+            #expect(waiting.values.allSatisfy { count($0) >= share })
+          }
+        default:
+          guard let caller = waiting.keys.sorted().randomElement(using: &random) else { continue }
+          waiting[caller] = nil
+          #expect(queue.remove(caller) == true)
+        }
+        #expect(queue.waitingCount == waiting.count && queue.busyCount == running.count)
+      }
+    }
+
     @Test("a closed queue refuses callers, gives up those that wait, and takes back its lanes")
     func closing() {
       var queue = CallerQueue(laneCount: 1)

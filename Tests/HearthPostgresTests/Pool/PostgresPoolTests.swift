@@ -51,6 +51,42 @@
       #expect(pool.use.open == 0)
     }
 
+    @Test("a session of an earlier generation is replaced before its next use")
+    func generations() async throws {
+      let present = Atomic(1)
+      let pool = PostgresPool(
+        try PostgresConfiguration(url: try await PostgresServer.shared().createDatabase()), label: "tests", size: 1,
+        onOpen: { $0.generation = present.load(ordering: .relaxed) },
+        isCurrent: { $0.generation == present.load(ordering: .relaxed) })
+      let first = try await Self.process(pool)
+      #expect(try await Self.process(pool) == first)
+      present.store(2, ordering: .relaxed)
+      let second = try await Self.process(pool)
+      #expect(second != first)
+      #expect(try await Self.process(pool) == second)
+      await pool.close()
+    }
+
+    @Test("a session whose server takes no writes is replaced, so that a retry may find another server")
+    func readOnlyServer() async throws {
+      let pool = try await PostgresServer.sharedPool(size: 1)
+      let first = try await pool.withSession(deadline: Self.soon) { session in
+        _ = try session.run([
+          Self.create.call(),
+          PostgresStatement("set", "SELECT set_config($1, 'on', false)", [.text])
+            .call(.text("default_transaction_read_only")),
+        ])
+        return try session.run(Self.process.call()).only().int64(0)
+      }
+      let error = await #expect(throws: PostgresError.self) {
+        _ = try await pool.withSession(deadline: Self.soon) { try $0.run(Self.insert.call()) }
+      }
+      #expect(error?.isReadOnly == true)
+      #expect(try await Self.process(pool) != first)
+      _ = try await pool.withSession(deadline: Self.soon) { try $0.run(Self.insert.call()) }
+      await pool.close()
+    }
+
     @Test("no more sessions than its size are in use at the same time")
     func limit() async throws {
       let pool = try await PostgresServer.sharedPool(size: 3)

@@ -25,13 +25,14 @@
     /// - Parameters:
     ///   - server: The shared one if nil.
     ///   - clock: The clock of this machine by default.
+    ///   - isDurable: True if commits must survive a crash of the server.
     static func make(
-      on server: PostgresServer? = nil, clock: ServerClock = .system
+      on server: PostgresServer? = nil, clock: ServerClock = .system, isDurable: Bool = false
     ) async throws -> ClusterFixture {
       let server = if let server { server } else { try await PostgresServer.shared() }
       var location = ClusterLocation(url: try await server.createDatabase())
-      // The servers of tests are not durable.
-      location.allowsUnsafeDurability = true
+      // The servers of most tests are not durable.
+      location.allowsUnsafeDurability = !isDurable
       location.commitSessions = 2
       location.readSessions = 3
       try await ClusterSetup(location, clock: ClusterClock(clock)).create()
@@ -69,10 +70,10 @@
 
     /// Runs `body` with a cluster, and ends its nodes.
     static func withCluster<Result: Sendable>(
-      on server: PostgresServer? = nil, clock: ManualClock? = nil,
+      on server: PostgresServer? = nil, clock: ManualClock? = nil, isDurable: Bool = false,
       _ body: (ClusterFixture) async throws -> Result
     ) async throws -> Result {
-      let fixture = try await make(on: server, clock: clock?.clock ?? .system)
+      let fixture = try await make(on: server, clock: clock?.clock ?? .system, isDurable: isDurable)
       let result: Swift.Result<Result, any Error>
       do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
       await fixture.close()

@@ -43,6 +43,25 @@
       }
     }
 
+    @Test("versions that a database without commits has shown go, too, and the newest one stays")
+    func emptyDatabase() async throws {
+      let clock = ManualClock()
+      try await ClusterFixture.withCluster(clock: clock) { cluster in
+        let storage = try await cluster.node().storage()
+        for _ in 0..<20 {
+          clock.advance(seconds: 10)
+          _ = try await storage.snapshot(at: Timestamp(microseconds: clock.clock.now().microseconds))
+        }
+        #expect(try await count("hearth_commits", in: cluster) == 21)
+        let latest = try await storage.currentVersion()
+        clock.advance(seconds: 100_000)
+        await storage.trimHistory()
+        #expect(try await count("hearth_commits", in: cluster) == 1)
+        #expect(try await storage.currentVersion() == latest)
+        #expect(try await storage.set("c/a") > latest)
+      }
+    }
+
     @Test("history beyond its size goes before its time")
     func historyBytes() async throws {
       try await ClusterFixture.withCluster { cluster in

@@ -32,7 +32,7 @@
     private static let count = Atomic(0)
 
     package let port: Int
-    private let folder: String
+    let folder: String
     /// For the tests' own statements.
     private let administration: PostgresPool
     private let databaseCount = Atomic(0)
@@ -92,7 +92,11 @@
       let port = try Programs.freePort()
       let folder = "\(parent.path)/server\(Self.count.add(1, ordering: .relaxed).newValue)"
       try await PostgresPrograms.run(
-        "pg_basebackup", ["-D", folder, "-d", Self.url(port: self.port, database: "postgres", user: "postgres"), "-R"])
+        "pg_basebackup",
+        [
+          "-D", folder, "-d", Self.url(port: self.port, database: "postgres", user: "postgres"), "-R",
+          "--checkpoint=fast",
+        ])
       let path = "\(folder)/postgresql.auto.conf"
       let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
       // The last line of a setting counts.

@@ -13,9 +13,7 @@
           try clearing.run(in: self.knownNow(on: session).number, on: session)
         }
         guard let version else { return }
-        let number = known.number
-        engine.history.note(version, of: number)
-        engine.hints.announce(version, of: number)
+        engine.hints.announce(version, of: known.number)
         try await tail.advance(to: version, of: self)
       } catch {
         throw commitFailure(error)
@@ -36,7 +34,9 @@
 
     /// - Returns: The version of the commit; nil if there was nothing to delete.
     func run(in database: Int64, on session: PostgresSession) throws -> SnapshotVersion? {
+      let basis = storage.basis(database)
       let order = try ClusterOrder.begin(database, on: session)
+      try basis.check(order.latest, order.incarnation, on: session)
       let definitions = try storage.indexes.definitions(
         of: database, on: session, state: order.indexState, generation: order.indexGeneration)
       try definitions.requireKnown()
@@ -68,8 +68,10 @@
       var calls = [Self.abort.call(.bytea(ClusterNames.placeHash(storage.databaseID)))]
       if place.isEmpty { calls.append(Self.forget.call(.int8(database))) }
       if historyBytes > 0 { calls.append(ClusterOrder.append(version, to: database, by: mark, bytes: historyBytes)) }
-      _ = try session.run(calls + [.commit])
-      return historyBytes > 0 ? version : nil
+      _ = try session.run(calls + order.commit(on: storage.engine.location))
+      guard historyBytes > 0 else { return nil }
+      storage.engine.history.note(version, of: database, in: basis.incarnation)
+      return version
     }
 
     private func collections(of database: Int64, after position: (order: [UInt8], number: Int64)) -> PostgresCall {

@@ -141,8 +141,9 @@
       defer { if outcome.endsTransactions { waits.look() } }
       guard outcome.after > outcome.before else { return }
       if outcome.database.number != known.number { note(outcome.database) }
-      for collection in outcome.newCollections { collections.note(collection.path, collection.number) }
-      engine.history.note(outcome.after, of: outcome.database.number)
+      let collections = state.withLock { $0.known.history == outcome.database.history ? $0.collections : nil }
+      for collection in outcome.newCollections { collections?.note(collection.path, collection.number) }
+      engine.history.note(outcome.after, of: outcome.database.number, in: outcome.database.incarnation)
       await tail.publish(outcome, of: self)
       for change in outcome.changes { metrics?.committed(documents: change.documentCount) }
       engine.hints.announce(outcome.after, of: outcome.database.number)
@@ -160,8 +161,13 @@
       for repetition in 0... {
         do {
           let ending = try await engine.commits.withSession(deadline: ClusterEngine.deadline) { [self] session in
-            try GroupCommit(storage: self, known: knownNow(on: session), attempts: attempts, mark: mark).run(
-              on: session)
+            let ending = try GroupCommit(
+              storage: self, known: knownNow(on: session), attempts: attempts, mark: mark
+            ).run(on: session)
+            guard case .done(let outcome) = ending, outcome.after > outcome.before, !engine.history.isCurrent(session)
+            else { return ending }
+            // Another session has found a later history: this one may have committed at a former primary.
+            return .unknown(outcome, PostgresError(.outcomeUnknown, "The history of the server has changed."))
           }
           switch ending {
           case .done(let outcome): return outcome
@@ -216,7 +222,7 @@
         metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       let (deadline, lock, inquiry) = (
         ContinuousClock.now + Self.inquiryTime, known.number,
-        CommitInquiry(outcome: outcome, mark: mark, by: engine.mark())
+        CommitInquiry(outcome: outcome, mark: mark, by: engine.mark(), on: engine.location)
       )
       var pause = Self.firstPause
       while true {

@@ -6,11 +6,12 @@
   struct CommitInquiry: Sendable {
     let outcome: GroupCommit.Outcome
     let mark: CommitMark
+    let location: ClusterLocation
     /// The mark of the version that this appends.
     let ownMark: CommitMark
 
-    init(outcome: GroupCommit.Outcome, mark: CommitMark, by ownMark: CommitMark) {
-      (self.outcome, self.mark, self.ownMark) = (outcome, mark, ownMark)
+    init(outcome: GroupCommit.Outcome, mark: CommitMark, by ownMark: CommitMark, on location: ClusterLocation) {
+      (self.outcome, self.mark, self.ownMark, self.location) = (outcome, mark, ownMark, location)
     }
 
     /// - Parameter database: The database whose lock the group has taken. Once the inquiry holds that lock, the session of the
@@ -20,16 +21,17 @@
     func run(locking database: Int64, on session: PostgresSession) throws -> Bool {
       let number = outcome.database.number
       let locks = ClusterOrder.calls(database) + (number == database ? [] : ClusterOrder.calls(number))
-      let found = try session.run(
+      let results = try session.run(
         [.begin] + locks + [
           Self.find.call(.int8(number), .int8(outcome.after.microseconds), .int8(mark.node), .int8(mark.number))
-        ]
-      ).last
-      guard found?.isEmpty == false else {
+        ])
+      guard results.last?.isEmpty == false else {
         _ = try session.run(.rollback)
         return false
       }
-      _ = try session.run([Self.appendNext.call(.int8(number), .int8(ownMark.node), .int8(ownMark.number)), .commit])
+      let order = try ClusterOrder.state(results.dropFirst())
+      _ = try session.run(
+        [Self.appendNext.call(.int8(number), .int8(ownMark.node), .int8(ownMark.number))] + order.commit(on: location))
       return true
     }
 

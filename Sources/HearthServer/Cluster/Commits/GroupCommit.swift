@@ -40,7 +40,7 @@
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
         labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending), clock: storage.engine.clock)
-      let found = try reads.run(on: session)
+      let found = try reads.run(on: session, since: storage.basis(known.number))
       if let present = outdated(found) {
         _ = try session.run(.rollback)
         return .outdated(present)
@@ -70,10 +70,10 @@
     ///
     /// - Returns: The present facts, if they differ from what the node has known.
     private func outdated(_ found: GroupReads.Found) -> ClusterStorage.Known? {
+      guard let number = found.creation?.number else { return nil }
       var present = known
-      present.number = found.creation?.number ?? known.number
-      present.incarnation = found.order.incarnation
-      return present == known ? nil : present
+      present.number = number
+      return present
     }
 
     private func evaluation(of found: GroupReads.Found) throws(StatusError) -> GroupEvaluation {
@@ -109,7 +109,7 @@
           ClusterOrder.append(outcome.after, to: writes.database, by: mark, bytes: writes.historyBytes))
       }
       do throws(PostgresError) {
-        _ = try session.run(calls + [.commit])
+        _ = try session.run(calls + found.order.commit(on: storage.engine.location))
         return .done(outcome)
       } catch {
         guard error.kind == .outcomeUnknown else { throw error }

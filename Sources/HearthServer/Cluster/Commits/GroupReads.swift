@@ -38,7 +38,9 @@
     private var paths: [ResourcePath] { Array(Set(keys.map(\.collectionPath))) }
 
     /// Begins the transaction, takes the lock and reads.
-    func run(on session: PostgresSession) throws -> Found {
+    ///
+    /// - Throws: As ``ClusterBasis/check(_:_:on:)``.
+    func run(on session: PostgresSession, since basis: ClusterBasis) throws -> Found {
       let (keys, paths) = (keys, paths)
       var calls = [.begin] + ClusterOrder.calls(database)
       var next = calls.count
@@ -60,7 +62,9 @@
 
       let sent = clock.node.elapsedMicroseconds
       let results = try session.run(calls)
+      if results[1].isEmpty || results[2].isEmpty { try basis.check(nil, nil, on: session) }
       var found = Found(order: try ClusterOrder.state(results[1...]), sent: sent)
+      try basis.check(found.order.latest, found.order.incarnation, on: session)
       if let creation {
         found.creation = (try results[creation.0].first?.int64(0), try results[creation.1].only().int64(0))
       }

@@ -105,7 +105,7 @@
       }
       guard isDue else { return }
       do {
-        let found = try await engine.reads.withSession(deadline: .now + Self.lookTime) { [listened] session in
+        let found = try await engine.repeating(on: engine.polls, deadline: .now + Self.lookTime) { [listened] session in
           try Self.poll(listened, on: session)
         }
         if engine.availability.set(true) { engine.logger.info("PostgreSQL can be reached again") }
@@ -124,21 +124,22 @@
 
     /// Reads the present of some databases: one round trip, however many they are.
     private static func poll(_ storages: [ClusterStorage], on session: PostgresSession) throws -> [News] {
-      let known = try storages.map { try $0.knownNow(on: session) }
-      let rows = try session.run(presents.call(.int8Array(known.map(\.number))))
+      for storage in storages { _ = try storage.knownNow(on: session) }
+      let bases = storages.map { $0.basis() }
+      let rows = try session.run(
+        presents.call(.int8Array(bases.map(\.0.number)), .int8Array(bases.map(\.1.seen.microseconds))))
       return try rows.compactMap { row in
         let index = Int(try row.int64(0)) - 1
-        guard storages.indices.contains(index),
-          let present = try ClusterStorage.Present(row, of: known[index], in: storages[index].engine)
-        else { return nil }
-        return News(storage: storages[index], present: present)
+        guard storages.indices.contains(index) else { return nil }
+        let (storage, (known, basis)) = (storages[index], bases[index])
+        return News(
+          storage: storage,
+          present: try ClusterStorage.Present(row, of: known, since: basis, in: storage.engine, on: session))
       }
     }
 
     private func note(_ found: [News]) {
       for news in found {
-        news.storage.note(news.present.known)
-        engine.history.note(news.present.latest, of: news.present.known.number)
         Task { [self] in
           if await news.storage.follow(news.present) { noteCommitsOfOthers() }
         }
@@ -167,11 +168,11 @@
       "presents",
       """
       SELECT k.position, d.latest, d.log_start, d.incarnation, clock_timestamp()
-      FROM unnest($1::bigint[]) WITH ORDINALITY AS k (number, position)
+      FROM unnest($1, $2) WITH ORDINALITY AS k (number, seen, position)
       LEFT JOIN LATERAL (
-        SELECT log_start, incarnation, (
+        SELECT log_start, \(ClusterBasis.incarnation(withVersion: "k.seen")) AS incarnation, (
           SELECT c.version FROM hearth_commits c WHERE c.database = number ORDER BY c.version DESC LIMIT 1) AS latest
-        FROM hearth_databases WHERE number = k.number LIMIT 1) d ON true
-      """, [.int8Array])
+        FROM hearth_databases d WHERE number = k.number LIMIT 1) d ON true
+      """, [.int8Array, .int8Array])
   }
 #endif

@@ -9,6 +9,8 @@
   /// lost, and nodes look for commits regularly, too.
   final class HintSender: Sendable {
     static let channel = "hearth"
+    /// No caller's name: hints wait for no transactions.
+    private static let sender = "hints of hearth"
 
     private struct State {
       /// The databases with news.
@@ -49,7 +51,7 @@
     private func send() async {
       while let hint = next() {
         // A hint that is lost is found by polling.
-        _ = try? await pool.withSession(deadline: .now + .seconds(2)) { session in
+        _ = try? await pool.withSession(deadline: .now + .seconds(2), sender: Self.sender) { session in
           _ = try session.run(Self.notify.call(.text(Self.channel), .text(hint.text)))
         }
         state.withLock { $0.sent += 1 }

@@ -3,7 +3,7 @@
   internal import Synchronization
 
   /// The numbers of a database's collections, as far as a node has met them. A number never changes and is never used twice, so whatever is
-  /// kept here stays true as long as the database's history does.
+  /// kept here stays true as long as the database's history does: in another one, a number may stand for another collection.
   final class ClusterCollections: Sendable {
     private struct State {
       var numbers: [ResourcePath: Int64] = [:]
@@ -33,11 +33,6 @@
         state.paths[number] = path
         state.bytes += bytes
       }
-    }
-
-    /// For another history of the database, in which numbers may stand for others.
-    func forgetAll() {
-      state.withLock { $0 = State() }
     }
   }
 

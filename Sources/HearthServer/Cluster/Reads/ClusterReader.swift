@@ -5,13 +5,15 @@
 
   /// Reads one database of a cluster, with any session.
   struct ClusterReader: Sendable {
-    /// The number of the database.
-    let database: Int64
+    let basis: ClusterBasis
     let databaseID: DatabaseID
     let collections: ClusterCollections
     let indexes: ClusterIndexes
     /// For results that have to be sorted.
     let sortAccount: SortAccount
+
+    /// The number of the database.
+    var database: Int64 { basis.database }
 
     /// The definitions were changed by others at most so often while one read went on.
     private static let maximumAttempts = 5
@@ -114,7 +116,7 @@
       var beginning: [PostgresCall] = []
       if known == nil {
         if session.isInTransaction { beginning.append(.rollback) }
-        beginning += [.beginSnapshot, ReadStatements.state.call(database)]
+        beginning += [.beginSnapshot, ReadStatements.state.call(database, reader.basis.seenParameter)]
       }
       let queued = queue
       queue = []
@@ -141,7 +143,9 @@
     }
 
     private func state(_ rows: PostgresRows) throws -> State {
-      guard let row = rows.first, let version = try row.optionalVersion(0) else {
+      let newest = try rows.first?.optionalVersion(0)
+      try reader.basis.check(newest, rows.first?.optionalBytes(4), on: session)
+      guard let row = rows.first, let version = newest else {
         throw Self.damaged("hearth_databases or hearth_commits has no row of database \(reader.database)")
       }
       let state = State(

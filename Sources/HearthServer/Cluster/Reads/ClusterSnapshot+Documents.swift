@@ -17,7 +17,9 @@
       _ keys: some Collection<DocumentKey>, bytes: Int, on session: PostgresSession
     ) throws -> ClusterDocuments {
       let rows = try session.run(presentCall(keys, bytes: bytes))
-      guard let row = rows.first, let version = try row.optionalVersion(1) else {
+      let newest = try rows.first?.optionalVersion(1)
+      try basis.check(newest, rows.first?.optionalBytes(2), on: session)
+      guard let version = newest else {
         throw ClusterSnapshot.damaged("hearth_databases or hearth_commits has no row of database \(database)")
       }
       return ClusterDocuments(documents: try documents(keys, rows, at: version), version: version)
@@ -26,7 +28,7 @@
     fileprivate func presentCall(_ keys: some Collection<DocumentKey>, bytes: Int) -> PostgresCall {
       let places = places(of: keys)
       return ReadStatements.present.call(
-        .int8(database), places.numbers, places.hashes, places.ids, .int8(Int64(bytes)))
+        .int8(database), places.numbers, places.hashes, places.ids, .int8(Int64(bytes)), basis.seenParameter)
     }
 
     fileprivate func places(

@@ -4,13 +4,14 @@
   internal import HearthPostgres
   internal import HearthRPC
   internal import HearthStore
+  internal import Synchronization
 
   /// The reads of ``ServerStorage`` and ``ChangeSource``.
   extension ClusterStorage {
     /// - Parameter sender: See ``CallSender``.
     func reader(_ number: Int64, for sender: String = "") -> ClusterReader {
       ClusterReader(
-        database: number, databaseID: databaseID, collections: collections, indexes: indexes,
+        basis: basis(number), databaseID: databaseID, collections: state.withLock { $0.collections }, indexes: indexes,
         sortAccount: sortBudget.account(of: sender))
     }
 

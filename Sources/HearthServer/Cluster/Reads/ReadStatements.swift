@@ -36,9 +36,9 @@
       "read state",
       """
       SELECT (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1),
-        d.log_start, d.index_generation, d.index_state
+        d.log_start, d.index_generation, d.index_state, \(ClusterBasis.incarnation(withVersion: "$2"))
       FROM hearth_databases d WHERE d.number = $1
-      """, [.int8])
+      """, [.int8, .int8])
 
     // MARK: - Documents
 
@@ -115,12 +115,12 @@
     static let present = PostgresStatement(
       "documents by key",
       """
-      SELECT n, newest, log_start, version, create_time, fields FROM (
-        SELECT r.n, s.newest, s.log_start, d.version, d.create_time, d.fields,
+      SELECT n, newest, incarnation, version, create_time, fields FROM (
+        SELECT r.n, s.newest, s.incarnation, d.version, d.create_time, d.fields,
           sum(coalesce(octet_length(d.fields), 0) + 256) OVER (ORDER BY r.n ROWS UNBOUNDED PRECEDING)
             - coalesce(octet_length(d.fields), 0) - 256 AS before
         FROM (
-          SELECT d.log_start,
+          SELECT \(ClusterBasis.incarnation(withVersion: "$6")) AS incarnation,
             (SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1) AS newest
           FROM hearth_databases d WHERE d.number = $1) s
         CROSS JOIN unnest($2, $3, $4) WITH ORDINALITY AS r(collection, hash, id, n)
@@ -128,7 +128,7 @@
           SELECT d.version, d.create_time, d.fields FROM hearth_documents d
           WHERE d.database = $1 AND d.collection = \(collection) AND d.id = r.id LIMIT 1) d ON true) page
       WHERE before < $5 ORDER BY n
-      """, [.int8, .int8Array, .byteaArray, .byteaArray, .int8])
+      """, [.int8, .int8Array, .byteaArray, .byteaArray, .int8, .int8])
 
     // MARK: - Entries of indexes
 

@@ -142,9 +142,10 @@
     private static let small = ["hearth_schema", "hearth_cluster"]
 
     /// Statements that only PostgreSQL understands. Another engine needs another form of these statements: PostgreSQL plans a delete of rows by keys from an array
-    /// as a read of the whole table while that is small, and by the places of rows it does not.
+    /// as a read of the whole table while that is small, and by the places of rows it does not. Its setting says if a commit is durable.
     private static let dialect = [
       "DELETE FROM hearth_entries WHERE ctid = ANY", "DELETE FROM hearth_documents WHERE ctid = ANY",
+      "SELECT version, clock_timestamp(), current_setting('synchronous_commit')",
     ]
 
     private static func isOfDialect(_ sql: String) -> Bool { dialect.contains { sql.hasPrefix($0) } }

@@ -59,6 +59,16 @@
       WHERE before < $8 ORDER BY version, collection, id
       """, [.int8, .int8, .int8, .int8, .int8, .bytea, .int8, .int8])
 
+    /// A row if there is a version. What was given out before the database existed was given out by the empty one, with number 0.
+    static let version = PostgresStatement(
+      "version",
+      """
+      SELECT 1 WHERE coalesce(
+        (SELECT c.version FROM hearth_commits c WHERE c.database = $1 AND c.version = $2 LIMIT 1),
+        (SELECT c.version FROM hearth_changes c WHERE c.database = $1 AND c.version = $2 LIMIT 1),
+        (SELECT c.version FROM hearth_commits c WHERE c.database = 0 AND c.version = $2 LIMIT 1)) IS NOT NULL
+      """, [.int8, .int8])
+
     /// The number of changes of collections after $2 and through $3, each counted up to $5.
     static let count = PostgresStatement(
       "count changes",

@@ -24,7 +24,7 @@
       of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion,
       from cursor: DifferenceCursor?, edges: WindowEdges?, size: DifferencePiece.Size
     ) throws -> DifferencePiece? {
-      guard try start >= state.logStart else { return nil }
+      guard try start >= state.logStart, try cursor != nil || isInHistory(start) else { return nil }
       var reading = ClusterDifference(
         snapshot: self, source: source, start: start, end: end,
         reading: DifferenceReading(of: source, through: end, edges: edges, size: size), size: size)
@@ -50,6 +50,20 @@
       return try ClusterChangeWalk(
         snapshot: self, scope: CollectionScope(of: query), past: start, start: start, end: end
       ).count(upTo: limit)
+    }
+  }
+
+  extension ClusterSnapshot {
+    /// True if a version to which the log reaches back was given out in the history of this database: it is that of a commit, or one without
+    /// changes that was appended.
+    ///
+    /// A client may have it from commits that are lost since, for instance because the server was restored from a copy of its files: that leaves
+    /// the incarnation as it was, unless a node remembers what it has seen. Then what the client has is not the start of any difference. Later
+    /// commits do not change that.
+    func isInHistory(_ version: SnapshotVersion) throws -> Bool {
+      let present = try state
+      guard version != present.version, version != present.logStart else { return true }
+      return try !fetch(ChangeStatements.version.call(database, .int8(version.microseconds))).isEmpty
     }
   }
 
