@@ -64,14 +64,14 @@
       polls = pool("polls", 1)
       var settings = PostgresSessionSettings()
       settings.others["synchronous_commit"] = "off"
-      let relaxedSessions = max(2, location.readSessions / 4)
+      let relaxedSessions = max(3, location.readSessions / 4 + 1)
       relaxed = pool("transactions", relaxedSessions, share: Self.share(of: relaxedSessions), settings)
       hints = HintSender(relaxed, node: node, isOn: hooks.sendsHints)
     }
 
     /// The sessions that the reads of one sender have at most at a time. A scan of a large collection keeps its session for as long as it takes;
     /// the others' are left for those who do not scan.
-    private static func share(of sessions: Int) -> Int { max(1, sessions * 3 / 4) }
+    private static func share(of sessions: Int) -> Int { max(1, sessions - max(1, sessions / 4)) }
 
     func close() async {
       await commits.close()

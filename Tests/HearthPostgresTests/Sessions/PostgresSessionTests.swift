@@ -257,7 +257,7 @@
       #expect(facts.timeline == 1 && facts.systemIdentifier != 0)
       #expect(!facts.isInRecovery && !facts.isReadOnly)
       #expect(facts.fsync == "off" && facts.fullPageWrites == "off" && facts.synchronousCommit == "on")
-      #expect(facts.maximumConnections == 300 && facts.synchronousStandbyNames.isEmpty)
+      #expect(facts.maximumConnections == 500 && facts.synchronousStandbyNames.isEmpty)
       #expect(facts.startMicroseconds < facts.clockMicroseconds)
     }
   }

@@ -113,7 +113,7 @@
 
     private static func settings(isDurable: Bool, port: Int) -> [String: String] {
       [
-        "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": "", "max_connections": "300",
+        "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": "", "max_connections": "500",
         "shared_buffers": "64MB", "log_min_messages": "warning", "timezone": "UTC", "lc_messages": "C",
         "fsync": isDurable ? "on" : "off", "full_page_writes": isDurable ? "on" : "off",
       ]

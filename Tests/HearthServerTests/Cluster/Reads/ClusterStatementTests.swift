@@ -129,7 +129,7 @@
       "Index Scan", "Index Only Scan", "Nested Loop", "Append", "Limit", "Sort", "Incremental Sort", "WindowAgg",
       "Aggregate",
       "Subquery Scan", "Function Scan", "Result", "CTE Scan", "WorkTable Scan", "Recursive Union", "Insert on",
-      "Update on", "Delete on", "LockRows", "Tid Scan",
+      "Update on", "Delete on", "LockRows", "Tid Scan", "Append",
     ]
 
     private static func isAllowed(_ line: String) -> Bool {
