@@ -66,9 +66,6 @@
     /// the former one.
     var number: Int { state.withLock { $0.number } }
 
-    /// When the server was started, as far as the node knows.
-    var serverStart: Int64 { state.withLock { $0.known?.start ?? 0 } }
-
     /// Signs the ids of transactions. Empty until the first session is open.
     var secret: [UInt8] { state.withLock { $0.secret } }
 
@@ -235,6 +232,7 @@
         let latest = max(time.microseconds, state.withLock { $0.seen.values.max() ?? 0 })
         calls += [
           Self.renew.call(.bytea(Self.drawIncarnation()), .int8(latest)), Self.raise.call(.int8(latest), .int8(node)),
+          TransactionEra.end,
         ]
       }
       // The session may be one whose commits are not durable.

@@ -102,8 +102,8 @@
 
     /// Open transactions, and the outcomes of ended ones for a minute. `place` is that of the database (``ClusterNames/placeHash(_:)``): a
     /// transaction may begin before its database exists. `expiry` is the time at which it ends, or its outcome is forgotten. All this is
-    /// written with `synchronous_commit = off`, but for the commits; a crash that takes rows of it also changes the start time that is part of
-    /// each id.
+    /// written with `synchronous_commit = off`, but for the commits; a crash that takes rows of it also ends the era that is part of each id
+    /// (``TransactionEra``).
     ///
     /// `seniority_time` and `seniority_number` are a ``Seniority``; 0 if the transaction was committed, or if another one repeats it and has
     /// its age. `lock_key` finds what pessimistic transactions have read (``TransactionReaders``). It is NULL for others.
@@ -122,6 +122,7 @@
         PRIMARY KEY (transaction, hash)) WITH (autovacuum_vacuum_scale_factor = 0.05)
       """,
       "CREATE INDEX hearth_reads_locks ON hearth_reads (lock_key) WHERE lock_key IS NOT NULL",
+      TransactionEra.table,
     ]
 
     /// The answers to the latest labelled requests, see ``RequestLabel``. `of_many`: ``RequestLabel/isOfMany``.
@@ -144,7 +145,7 @@
     /// The tables, for a look at what a PostgreSQL database has.
     static let tables = [
       "hearth_schema", "hearth_cluster", "hearth_databases", "hearth_commits", "hearth_collections", "hearth_documents",
-      "hearth_changes", "hearth_indexes", "hearth_entries", "hearth_transactions", "hearth_reads",
+      "hearth_changes", "hearth_indexes", "hearth_entries", "hearth_transactions", "hearth_reads", "hearth_era",
       "hearth_batch_responses", "hearth_tasks",
     ]
   }

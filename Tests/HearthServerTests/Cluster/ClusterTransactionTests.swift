@@ -205,6 +205,57 @@
       }
       try await server.stop()
     }
+
+    @Test("a crash of one process of the server aborts open transactions, whose reads it may have lost")
+    func crashOfProcess() async throws {
+      let server = try await PostgresServer.start()
+      try await ClusterFixture.withCluster(on: server) { cluster in
+        let node = try await cluster.transactions(1)[0]
+        try await node.storage.set("c/a", ["n": 1.value])
+        var ids: [[UInt8]] = []
+        for isolation in [TransactionIsolation.optimistic, .pessimistic] {
+          let id = try await node.begin(isolation, repeating: [], at: nil)
+          _ = try await node.read(id, keys: [key("c/a")], query: nil)
+          ids.append(id)
+        }
+        let process = try await cluster.execute(
+          "SELECT pid::bigint FROM pg_stat_activity WHERE application_name LIKE 'hearth%' LIMIT 1"
+        ).only().int64(0)
+        server.kill(session: Int32(process))
+        try await waitUntil { (try? await cluster.execute("SELECT 1 FROM hearth_era"))?.isEmpty == true }
+        try await waitUntil { (try? await node.storage.set("c/a", ["n": 2.value])) != nil }
+        for id in ids {
+          #expect(await failure { _ = try await node.read(id, keys: [key("c/a")], query: nil) } == .aborted)
+          let code = await failure {
+            _ = try await node.commit(CommitRequest(mutations: [increment("c/a")]), ending: id)
+          }
+          #expect(code == .aborted)
+        }
+        let next = try await node.begin(.optimistic, repeating: [], at: nil)
+        _ = try await node.read(next, keys: [key("c/a")], query: nil)
+        _ = try await node.commit(CommitRequest(mutations: [increment("c/a")]), ending: next)
+        #expect(try await node.storage.number("c/a") == 3)
+      }
+      try await server.stop()
+    }
+
+    @Test("an optimistic transaction is aborted if the history since its reads was removed")
+    func trimmedHistory() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        var limits = DatabaseLimits()
+        limits.historyTime = .zero
+        let storage = try await cluster.node().storage(limits: limits)
+        let node = ClusterTransactions(of: storage, limits: limits, metrics: nil)
+        try await storage.set("c/a", ["n": 1.value])
+        let id = try await node.begin(.optimistic, repeating: [], at: nil)
+        _ = try await node.read(id, keys: [], query: Query(path: path("c")))
+        try await storage.set("c/a", ["n": 2.value])
+        try await storage.set("d/a")
+        await storage.trimHistory()
+        let code = await failure { _ = try await node.commit(CommitRequest(mutations: [increment("c/a")]), ending: id) }
+        #expect(code == .aborted)
+      }
+    }
   }
 
   extension ClusterFixture {

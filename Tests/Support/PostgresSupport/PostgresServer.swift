@@ -219,6 +219,9 @@
       _ = sendSignal(try processID, SIGKILL)
     }
 
+    /// SIGKILL for the process of one session. The server ends all others, and recovers as after a crash; it goes on by itself.
+    package func kill(session process: Int32) { _ = sendSignal(process, SIGKILL) }
+
     /// SIGSTOP for the server: it takes no new sessions, and its others go on.
     package func pause() throws { _ = sendSignal(try processID, SIGSTOP) }
 

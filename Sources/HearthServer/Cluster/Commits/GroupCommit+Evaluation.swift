@@ -71,8 +71,7 @@
         if let end = attempt.ending {
           if let ended = state.result(of: end) { return .ended(ended) }
           let verdict = try found.transactions.verdict(
-            on: end, beside: evaluation, at: time, serverStart: storage.engine.history.serverStart,
-            translator: storage.translator)
+            on: end, beside: evaluation, at: time, translator: storage.translator)
           switch verdict {
           case .ended(let result): return .ended(result)
           case .unchecked: return .unchecked

@@ -86,7 +86,7 @@
       found.readers = try TransactionReaders.rule(
         results[readers], keys: keys, in: databaseID, at: clock.leaseTime(server: found.order.time))
       for (end, indices) in zip(ends, checks) {
-        try found.transactions.note(end, indices.map { results[$0] })
+        try found.transactions.note(end, indices.map { results[$0] }, logStart: found.order.logStart)
       }
       return found
     }

@@ -52,8 +52,12 @@
         of: database, after: .end(of: through), upTo: Self.changesUnderLock.count, bytes: Self.changesUnderLock.bytes)
     }
 
-    /// - Parameter changes: The result of ``call(in:)``.
-    func verdict(on changes: [ChangeRow]) -> Verdict {
+    /// - Parameters:
+    ///   - changes: The result of ``call(in:)``.
+    ///   - logStart: The log is complete after this version.
+    func verdict(on changes: [ChangeRow], logStart: SnapshotVersion) -> Verdict {
+      // Some of the changes may have been removed.
+      guard through >= logStart else { return .conflict }
       for change in changes {
         let verdict = verdict(on: change)
         if verdict != .holds { return verdict }
@@ -91,7 +95,7 @@
 
     // MARK: - Outside of the lock
 
-    /// Checks everything up to the present.
+    /// Checks everything up to the present, in the transaction of the session, which has one snapshot.
     mutating func advance(on session: PostgresSession, in database: Int64) throws -> Verdict {
       guard let row = try session.run(Self.present.call(.int8(database))).first else { return .conflict }
       let (end, logStart) = (

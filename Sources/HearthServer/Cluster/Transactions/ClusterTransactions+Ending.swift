@@ -45,15 +45,21 @@
     ) async throws(StatusError) -> Result<CommitOutcome, StatusError>? {
       let (known, databaseID) = (end, storage.databaseID)
       let (row, now, check, verdict) = try await storage.reading { [engine] session, number in
-        let results = try session.run([
-          TransactionRow.read.call(.bytea(known.id)), TransactionRead.select.call(.bytea(known.id)),
-        ])
-        let row = try results[0].first.map(TransactionRow.init)
+        // One snapshot: another node may trim the log in the meantime.
+        let begin: [PostgresCall] = session.isInTransaction ? [.rollback, .beginSnapshot] : [.beginSnapshot]
+        let results = try session.run(
+          begin + [
+            TransactionEra.call, TransactionRow.read.call(.bytea(known.id)),
+            TransactionRead.select.call(.bytea(known.id)),
+          ]
+        ).dropFirst(begin.count).map(\.self)
+        guard try TransactionEra.number(results[0]) == known.era else { throw StatusError.transactionLost }
+        let row = try results[1].first.map(TransactionRow.init)
         let now = engine.clock.leaseTime(server: Timestamp(microseconds: row?.time ?? 0))
-        guard let row, row.state == .open, let version = row.readVersion, !results[1].isEmpty else {
+        guard let row, row.state == .open, let version = row.readVersion, !results[2].isEmpty else {
           return (row, now, nil as ClusterReadCheck?, ClusterReadCheck.Verdict.holds)
         }
-        var check = try known.check ?? ClusterReadCheck(TransactionRead.reads(results[1], at: version, in: databaseID))
+        var check = try known.check ?? ClusterReadCheck(TransactionRead.reads(results[2], at: version, in: databaseID))
         let verdict = try check.advance(on: session, in: number)
         return (row, now, check, verdict)
       }
@@ -79,7 +85,8 @@
     private func endUnchanged(_ end: TransactionEnd) async throws(StatusError) -> CommitOutcome {
       let version = try await storage.currentVersion()
       let (row, now) = try await relaxed { [engine, storage] session in
-        let locked = try session.run([.begin, TransactionRow.lock.call(.bytea(end.id))])
+        let locked = try session.run([.begin, TransactionRow.lock.call(.bytea(end.id)), TransactionEra.call])
+        guard try TransactionEra.number(locked[2]) == end.era else { throw StatusError.transactionLost }
         let row = try locked[1].first.map(TransactionRow.init)
         let now = engine.clock.leaseTime(server: Timestamp(microseconds: row?.time ?? 0))
         let outcome = CommitOutcome(version: version, results: [])
@@ -98,11 +105,7 @@
     }
 
     func rollback(_ transaction: [UInt8]) async throws(StatusError) {
-      do throws(StatusError) {
-        _ = try parse(transaction)
-      } catch  where error.code == .aborted {
-        return
-      }
+      _ = try parse(transaction)
       try await relaxed { session in
         // The row before its reads, as everywhere: nobody then waits in a cycle.
         _ = try session.run([Self.rollBack.call(.bytea(transaction)), TransactionRead.remove.call(.bytea(transaction))])

@@ -48,7 +48,7 @@
           seniority = Seniority(time: try row.int64(0), number: try row.int64(1))
         }
         let id = TransactionID(
-          isolation: isolation, begin: now, serverStart: history.serverStart, version: version ?? .none,
+          isolation: isolation, begin: now, era: try TransactionEra.present(on: session), version: version ?? .none,
           number: .random(in: 0 ... .max)
         ).bytes(in: place, secret: history.secret)
         let inserted = try session.run(
@@ -87,7 +87,7 @@
               .int2Array(reads.map(\.kind.rawValue)), .byteaArray(reads.map(\.content)),
               .int8(Int64(limits.readsPerTransaction)), .int8(Int64(limits.transactionReads)), .bytea(place),
               .nullableByteaArray(reads.map { isPessimistic ? $0.lockKey : nil })),
-            TransactionRow.read.call(.bytea(transaction)),
+            TransactionRow.read.call(.bytea(transaction)), TransactionEra.call,
           ]
         }
         let results =
@@ -95,8 +95,10 @@
           ? try storage.runInOrder(on: session, calls)
           : try session.run(calls(in: storage.knownNow(on: session).number))
         let row = try results[1].first.map(TransactionRow.init)
-        return (row: row, isRecorded: results[0].affectedCount == 1, now: now)
+        let era = try TransactionEra.number(results[2])
+        return (row: row, isRecorded: results[0].affectedCount == 1, now: now, era: era)
       }
+      guard row.era == id.era else { throw .transactionLost }
       let open = try requireOpen(row.row, at: row.now)
       guard row.isRecorded, let version = open.readVersion else { throw tooMuch(reads.count, of: open) }
       used.withLock { $0.note(transaction, reads: Int(open.readCount), at: engine.clock.node.elapsedMicroseconds) }
@@ -135,11 +137,9 @@
 
     // MARK: - Helpers of all
 
-    /// - Throws: INVALID_ARGUMENT for bytes that are no id of this database, ABORTED if what the transaction has read may be lost.
+    /// - Throws: INVALID_ARGUMENT for bytes that are no id of this database.
     func parse(_ bytes: [UInt8]) throws(StatusError) -> TransactionID {
-      let id = try TransactionID(bytes, in: place, secret: engine.history.secret)
-      guard id.serverStart == engine.history.serverStart else { throw .transactionLost }
-      return id
+      try TransactionID(bytes, in: place, secret: engine.history.secret)
     }
 
     @discardableResult

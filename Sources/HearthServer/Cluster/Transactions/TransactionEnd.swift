@@ -8,8 +8,8 @@
     let id: [UInt8]
     /// Others do not change what it has read. If they have, its row says so.
     let isPessimistic: Bool
-    /// See ``TransactionID/serverStart``.
-    let serverStart: Int64
+    /// See ``TransactionID/era``.
+    let era: Int64
     /// The digest of the writes: a repeated commit has the same.
     let digest: [UInt8]
     /// Nil for a pessimistic one, and for one that has read nothing.
@@ -18,13 +18,13 @@
     init(_ bytes: [UInt8], _ id: TransactionID, digest: [UInt8]) {
       self.id = bytes
       isPessimistic = id.isolation == .pessimistic
-      serverStart = id.serverStart
+      era = id.era
       self.digest = digest
     }
 
     /// The calls that read the transaction under the lock of the database.
     func calls(in database: Int64) -> [PostgresCall] {
-      [TransactionRow.lock.call(.bytea(id))] + (check.map { [$0.call(in: database)] } ?? [])
+      [TransactionRow.lock.call(.bytea(id)), TransactionEra.call] + (check.map { [$0.call(in: database)] } ?? [])
     }
 
     /// Keeps a transaction alive whose commit waits. Does nothing if it has ended.
@@ -45,6 +45,8 @@
     private struct Finding {
       /// Nil if there is none.
       var row: TransactionRow?
+      /// See ``TransactionEra``.
+      var era: Int64?
       var verdict: ClusterReadCheck.Verdict
     }
 
@@ -59,11 +61,14 @@
 
     private var findings: [[UInt8]: Finding] = [:]
 
-    /// - Parameter results: Those of ``TransactionEnd/calls(in:)``.
-    mutating func note(_ end: TransactionEnd, _ results: [PostgresRows]) throws {
-      var finding = Finding(row: try results.first?.first.map(TransactionRow.init), verdict: .holds)
-      if let check = end.check, results.count > 1 {
-        finding.verdict = check.verdict(on: try results[1].map(ChangeRow.init))
+    /// - Parameters:
+    ///   - results: Those of ``TransactionEnd/calls(in:)``.
+    ///   - logStart: The log of the database is complete after this version.
+    mutating func note(_ end: TransactionEnd, _ results: [PostgresRows], logStart: SnapshotVersion) throws {
+      var finding = Finding(
+        row: try results[0].first.map(TransactionRow.init), era: try TransactionEra.number(results[1]), verdict: .holds)
+      if let check = end.check, results.count > 2 {
+        finding.verdict = check.verdict(on: try results[2].map(ChangeRow.init), logStart: logStart)
       }
       findings[end.id] = finding
     }
@@ -71,14 +76,13 @@
     /// - Parameters:
     ///   - evaluation: The changes by the earlier commits of the group.
     ///   - time: The present time, in microseconds since 1970.
-    ///   - serverStart: The start of the server at which this was found. It may have been started again since the commit has begun.
     /// - Throws: ABORTED for a conflict.
     func verdict(
-      on end: TransactionEnd, beside evaluation: GroupEvaluation, at time: Int64, serverStart: Int64,
+      on end: TransactionEnd, beside evaluation: GroupEvaluation, at time: Int64,
       translator: WireTranslator
     ) throws -> Verdict {
-      guard serverStart == end.serverStart else { return .ended(.failure(.transactionLost)) }
-      guard let finding = findings[end.id], let row = finding.row else { return .ended(.failure(.transactionClosed)) }
+      guard let finding = findings[end.id], finding.era == end.era else { return .ended(.failure(.transactionLost)) }
+      guard let row = finding.row else { return .ended(.failure(.transactionClosed)) }
       switch row.state {
       case .open where row.expiry <= time: return .ended(.failure(.transactionExpired))
       case .open: break

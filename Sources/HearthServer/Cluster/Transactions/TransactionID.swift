@@ -7,8 +7,8 @@
     var isolation: TransactionIsolation
     /// When it has begun, in microseconds since 1970.
     var begin: Int64
-    /// When the PostgreSQL server was started. What a transaction has read may be lost when it is started again.
-    var serverStart: Int64
+    /// The era of its begin, see ``TransactionEra``. What it has read may be lost after that.
+    var era: Int64
     /// The version that a read-only transaction was begun at; none if its first read fixes it.
     var version: SnapshotVersion
     /// Drawn at random.
@@ -20,7 +20,7 @@
     /// - Parameter place: The database, see ``ClusterNames/placeHash(_:)``: the id is good in no other.
     func bytes(in place: [UInt8], secret: [UInt8]) -> [UInt8] {
       let numbers = [
-        UInt64(bitPattern: begin), UInt64(bitPattern: serverStart), UInt64(bitPattern: version.microseconds), number,
+        UInt64(bitPattern: begin), UInt64(bitPattern: era), UInt64(bitPattern: version.microseconds), number,
       ]
       let contents = [isolation.format] + numbers.flatMap(Self.bigEndian)
       return contents + Self.code(of: contents, in: place, secret)
@@ -36,14 +36,14 @@
         contents[(1 + 8 * index)..<(9 + 8 * index)].reduce(0) { $0 << 8 | UInt64($1) }
       }
       self.init(
-        isolation: isolation, begin: Int64(bitPattern: number(0)), serverStart: Int64(bitPattern: number(1)),
+        isolation: isolation, begin: Int64(bitPattern: number(0)), era: Int64(bitPattern: number(1)),
         version: SnapshotVersion(microseconds: Int64(bitPattern: number(2))), number: number(3))
     }
 
-    init(isolation: TransactionIsolation, begin: Int64, serverStart: Int64, version: SnapshotVersion, number: UInt64) {
+    init(isolation: TransactionIsolation, begin: Int64, era: Int64, version: SnapshotVersion, number: UInt64) {
       self.isolation = isolation
       self.begin = begin
-      self.serverStart = serverStart
+      self.era = era
       self.version = version
       self.number = number
     }
