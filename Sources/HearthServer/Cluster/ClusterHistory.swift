@@ -90,7 +90,6 @@
     func check(_ session: PostgresSession) throws {
       let facts = try session.facts()
       try checkSettings(facts)
-      try checkCommits(facts)
       try checkClock(facts)
       guard let timeline = facts.timeline else {
         throw PostgresError(.configuration, "The server is a standby and takes no writes.")
@@ -129,15 +128,6 @@
           "The server's \(name) is \(value): a crash may lose acknowledged commits or damage the database. Set it to on, or "
             + "say --unsafe-durability.")
       }
-    }
-
-    /// - Throws: `configuration` if commits are acknowledged before they are on the disk.
-    private func checkCommits(_ facts: PostgresServerFacts) throws(PostgresError) {
-      guard !location.allowsUnsafeDurability, facts.synchronousCommit == "off" else { return }
-      throw PostgresError(
-        .configuration,
-        "The server's synchronous_commit is off: a crash may lose acknowledged commits. Set it to on, or say "
-          + "--unsafe-durability.")
     }
 
     private func checkClock(_ facts: PostgresServerFacts) throws(PostgresError) {

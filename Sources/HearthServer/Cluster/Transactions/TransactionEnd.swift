@@ -62,7 +62,7 @@
     private var findings: [[UInt8]: Finding] = [:]
 
     /// - Parameters:
-    ///   - results: Those of ``TransactionEnd/calls(in:)``.
+    ///   - results: The results of ``TransactionEnd/calls(in:)``.
     ///   - logStart: The log of the database is complete after this version.
     mutating func note(_ end: TransactionEnd, _ results: [PostgresRows], logStart: SnapshotVersion) throws {
       var finding = Finding(

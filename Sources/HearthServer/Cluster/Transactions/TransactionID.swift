@@ -7,7 +7,7 @@
     var isolation: TransactionIsolation
     /// When it has begun, in microseconds since 1970.
     var begin: Int64
-    /// The era of its begin, see ``TransactionEra``. What it has read may be lost after that.
+    /// The era in which it was begun, see ``TransactionEra``. What it has read may be lost after that.
     var era: Int64
     /// The version that a read-only transaction was begun at; none if its first read fixes it.
     var version: SnapshotVersion
