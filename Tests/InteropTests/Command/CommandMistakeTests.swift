@@ -4,10 +4,10 @@ import Testing
 
 #if PostgreSQL
   private let subcommands = "serve, data, cache, rules, demo, storage"
-  private let places = "--data FOLDER, --in-memory or --storage URL"
+  private let placeAdvice = "--data FOLDER, --in-memory or --storage URL"
 #else
   private let subcommands = "serve, data, cache, rules, demo"
-  private let places = "either --data FOLDER or --in-memory"
+  private let placeAdvice = "either --data FOLDER or --in-memory"
 #endif
 
 @Suite("Mistyped words of hearth", .timeLimit(.minutes(5)))
@@ -117,7 +117,7 @@ struct CommandMistakeTests {
     let both = try await hearth(["serve", "--data", "x", "--in-memory"])
     #expect(both.status == 64 && both.text.contains("--data x and --in-memory were both given"), "\(both.text)")
     let none = try await hearth(["serve"])
-    #expect(none.status == 64 && none.text.contains(places), "\(none.text)")
+    #expect(none.status == 64 && none.text.contains(placeAdvice), "\(none.text)")
   }
 
   @Test("serve --help begins with the address and the data, and has titles for the rest")
