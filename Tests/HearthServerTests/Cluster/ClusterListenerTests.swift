@@ -124,8 +124,11 @@
         let (token, latest) = (listener.token, try await node.storage.currentVersion())
         let former = node.storage.epochs.all.map(\.id)
         // As if the server were a promoted standby, or a restored backup, that lacks the newest commit.
-        try await cluster.execute("UPDATE hearth_cluster SET timeline = timeline - 1")
-        try await cluster.execute("DELETE FROM hearth_commits WHERE version = \(latest.microseconds)")
+        try await cluster.execute(
+          """
+          WITH former AS (UPDATE hearth_cluster SET timeline = timeline - 1)
+          DELETE FROM hearth_commits WHERE version = \(latest.microseconds)
+          """)
         let other = try await cluster.served()
         #expect(other.storage.epochs.all.map(\.id) != former)
         try await node.storage.catchUpFeed(seen: nil)

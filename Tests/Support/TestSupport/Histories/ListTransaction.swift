@@ -43,4 +43,6 @@ package actor ListHistory {
   }
 
   package func add(_ transaction: ListTransaction) { transactions.append(transaction) }
+
+  package var committedCount: Int { transactions.count { $0.outcome == .committed } }
 }
