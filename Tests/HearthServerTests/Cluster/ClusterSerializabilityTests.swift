@@ -52,7 +52,11 @@
             group.addTask { [nodes] in
               var client = Client(name: "client\(number)", nodes: nodes, seed: seed + UInt64(number), numbers: numbers)
               // On a slow machine, longer.
-              while await ContinuousClock.now < end || history.committedCount <= 20 { await client.step(history) }
+              var committed = 0
+              while ContinuousClock.now < end || committed <= 20 {
+                await client.step(history)
+                committed = await history.committedCount
+              }
             }
           }
         }
