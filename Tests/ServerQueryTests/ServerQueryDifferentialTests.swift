@@ -18,24 +18,6 @@ struct ServerQueryDifferentialTests {
     UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 31
   private static let queriesPerCheckpoint = 40
 
-  /// Counts of what was compared.
-  private struct Ways {
-    var counts: [String: Int] = [:]
-
-    mutating func note(_ way: String) { counts[way, default: 0] += 1 }
-
-    mutating func note(_ execution: QueryExecution?) {
-      guard let execution else { return }
-      if execution.isSortedByKeys { note("sorted by keys") }
-      note("\(execution.plan)".prefix { $0 != "(" }.description)
-      if !execution.mergedIndexes.isEmpty { note("merged") }
-      if execution.accesses.count > 1 { note("several ranges") }
-      for case .index(let definition, _, _) in execution.accesses where definition.scope == .collectionGroup {
-        note("index of a group")
-      }
-    }
-  }
-
   @Test(
     "index, scan, walk along the keys, pieces and the past agree with the plain evaluation",
     arguments: 0..<3 as Range<UInt64>)
@@ -43,7 +25,7 @@ struct ServerQueryDifferentialTests {
     let asked = SeededGenerator.askedSeed
     let first = group * Self.historiesPerGroup + 1
     let seeds = asked.map { group == 0 ? [$0] : [] } ?? Array(first..<first + Self.historiesPerGroup)
-    var ways = Ways()
+    var ways = QueryWays()
     for seed in seeds {
       try await withTemporaryFolder { folder in
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -67,7 +49,7 @@ struct ServerQueryDifferentialTests {
     #expect(rare.isEmpty, "\(ways.counts)")
   }
 
-  private static func play(_ seed: UInt64, _ fixture: StorageFixture, _ ways: inout Ways) async throws {
+  private static func play(_ seed: UInt64, _ fixture: StorageFixture, _ ways: inout QueryWays) async throws {
     var generator = CaseGenerator(seed: seed)
     var present: [DocumentKey: MapValue] = [:]
     var past: (version: SnapshotVersion, documents: [NaiveDocument])?
@@ -192,7 +174,7 @@ struct ServerQueryDifferentialTests {
 
   private static func compare(
     _ query: Query, at version: SnapshotVersion?, _ documents: [NaiveDocument], _ fixture: StorageFixture,
-    _ ways: inout Ways, _ place: Comment
+    _ ways: inout QueryWays, _ place: Comment
   ) async throws {
     let expected = NaiveQuery(query).answer(documents)
     ways.note(version == nil ? "pairs" : "past")
@@ -222,7 +204,7 @@ struct ServerQueryDifferentialTests {
   /// Compares pieces of so few bytes that results without an order of their own are sorted by their keys.
   private static func compareSmallPieces(
     of bytes: Int, _ query: Query, at version: SnapshotVersion?, _ documents: [NaiveDocument],
-    _ fixture: StorageFixture, _ ways: inout Ways, _ place: Comment
+    _ fixture: StorageFixture, _ ways: inout QueryWays, _ place: Comment
   ) async throws {
     do {
       let pieces = try await fixture.pieces(of: query, at: version, firstCount: 2, bytes: bytes, keptBytes: bytes)

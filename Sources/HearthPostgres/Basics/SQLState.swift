@@ -15,7 +15,6 @@
     /// True if the server is about to stop, to restart or to start. SQLSTATEs of class 57 are not all of this kind.
     var endsSession: Bool { self == .adminShutdown || self == .crashShutdown || self == .cannotConnectNow }
 
-    package static let protocolViolation = SQLState("08P01")
     package static let featureNotSupported = SQLState("0A000")
     package static let uniqueViolation = SQLState("23505")
     package static let noActiveTransaction = SQLState("25P01")

@@ -12,7 +12,7 @@
   /// | `keepalives_idle`, `tcp_user_timeout`, … | as in libpq; by default a silent server counts as lost after some 10 s |
   /// | password | never here: libpq takes it from the file of `PGPASSFILE` (`~/.pgpass`), or from `PGPASSWORD` |
   ///
-  /// What the URL does not name comes from libpq's environment variables, such as `PGUSER`, and then from its defaults.
+  /// For parts that are missing in the URL, libpq's environment variables count, such as `PGUSER`, and then its defaults.
   package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     enum Target: String, CaseIterable {
       case any

@@ -63,7 +63,8 @@ package struct CallListener {
     let client = ClientNetwork(channel.remoteAddress)
     let load = server.load
     guard load.connectionOpened(by: client) else {
-      if var metadata = refusalPace.metadata(of: client, reason: "--max-connections, of which an address has its share")
+      if var metadata = refusalPace.metadata(
+        of: client, reason: "as many are open as --max-connections allows in all, or for one address")
       {
         metadata["open"] = "\(connections.count)"
         server.logger.notice("connection refused: there are too many", metadata: metadata)

@@ -11,7 +11,7 @@
   /// clients know. Then every database gets a new incarnation, and a version above those that were given out: no version is given out a
   /// second time, and listeners start anew.
   ///
-  /// What a node keeps in memory, and its sessions, are of one history, see ``number``. It goes on to the next one when a session finds
+  /// The caches and sessions of a node belong to one history, see ``number``. The next one begins when a session finds
   ///
   /// - another server, also a restarted one, or another incarnation: when it is opened, or with what it reads (``ClusterBasis``),
   /// - that a version is not there any more that the node has seen before.

@@ -125,6 +125,20 @@
     }
   }
 
+  /// Repeats what is refused because the database is out of reach, as clients do.
+  @discardableResult
+  func retried<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let end = ContinuousClock.now + .seconds(30)
+    while true {
+      do {
+        return try await body()
+      } catch let error as StatusError {
+        guard error.code == .unavailable, ContinuousClock.now < end else { throw error }
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+  }
+
   /// Adds one to field `n`.
   func increment(_ path: String) -> Mutation {
     Mutation(

@@ -149,20 +149,6 @@
         return error as? StatusError
       }
     }
-
-    /// Repeats what is refused because the database is out of reach, as clients do.
-    @discardableResult
-    private func retried<Result>(_ body: () async throws -> Result) async throws -> Result {
-      let end = ContinuousClock.now + .seconds(30)
-      while true {
-        do {
-          return try await body()
-        } catch let error as StatusError {
-          guard error.code == .unavailable, ContinuousClock.now < end else { throw error }
-          try await Task.sleep(for: .milliseconds(20))
-        }
-      }
-    }
   }
 
   /// Blocks a thread until it is opened.

@@ -69,6 +69,26 @@ extension ChangeFeed {
   }
 }
 
+/// Reads a result piece by piece, at the version of the first piece.
+///
+/// - Parameters:
+///   - between: Called before each piece but the first, with the number of those so far.
+///   - page: Reads the piece after a cursor.
+func allPieces(
+  at version: SnapshotVersion?, between: (Int) async throws -> Void,
+  page: (QueryCursor?, SnapshotVersion?) async throws -> QueryPage
+) async throws -> [QueryAnswer] {
+  var pieces: [QueryAnswer] = []
+  var cursor: QueryCursor?
+  repeat {
+    if !pieces.isEmpty { try await between(pieces.count) }
+    let next = try await page(cursor, version ?? pieces.first?.readVersion)
+    pieces.append(next.answer)
+    cursor = next.next
+  } while cursor != nil && pieces.count < 1_000
+  return pieces
+}
+
 extension StorageFixture {
   /// Reads a result piece by piece.
   ///
@@ -79,16 +99,9 @@ extension StorageFixture {
     between: (Int) async throws -> Void = { _ in }
   ) async throws -> [QueryAnswer] {
     let sizes = PieceSizes(firstCount: firstCount, bytes: bytes, keptBytes: keptBytes)
-    var pieces: [QueryAnswer] = []
-    var cursor: QueryCursor?
-    repeat {
-      if !pieces.isEmpty { try await between(pieces.count) }
-      let page = try await storage.page(
-        of: query, after: cursor, at: version ?? pieces.first?.readVersion, sizes)
-      pieces.append(page.answer)
-      cursor = page.next
-    } while cursor != nil && pieces.count < 1_000
-    return pieces
+    return try await allPieces(at: version, between: between) { [storage] in
+      try await storage.page(of: query, after: $0, at: $1, sizes)
+    }
   }
 }
 

@@ -168,8 +168,6 @@
     // MARK: - Starting and stopping
 
     package enum Shutdown: String, Sendable {
-      /// Waits until all sessions have ended.
-      case smart
       /// Ends all sessions.
       case fast
       /// As a crash: the server recovers at its next start.

@@ -17,7 +17,6 @@
       var pending: [Int64: SnapshotVersion] = [:]
       /// A hint is on its way, or about to be.
       var isSending = false
-      var sent = 0
     }
 
     private let pool: PostgresPool
@@ -33,9 +32,6 @@
     init(_ pool: PostgresPool, node: Int64, isOn: Bool) {
       (self.pool, self.node, self.isOn) = (pool, node, isOn)
     }
-
-    /// The hints that were sent, for metrics.
-    var sentCount: Int { state.withLock { $0.sent } }
 
     /// Tells of the present version of a database, soon.
     func announce(_ version: SnapshotVersion, of database: Int64) {
@@ -54,7 +50,6 @@
         _ = try? await pool.withSession(deadline: .now + .seconds(2), sender: Self.sender) { session in
           _ = try session.run(Self.notify.call(.text(Self.channel), .text(hint.text)))
         }
-        state.withLock { $0.sent += 1 }
         try? await Task.sleep(for: Self.interval)
       }
     }

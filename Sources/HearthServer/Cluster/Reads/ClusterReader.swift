@@ -193,8 +193,8 @@
       return ClusterCollection(number: number, path: path, documents: documents)
     }
 
-    /// No collection has more: sums of these numbers do not overflow.
-    private static let maximumDocuments = 1 << 40
+    /// Neither a collection nor a scope has more: sums of these numbers do not overflow.
+    static let maximumDocuments = 1 << 40
 
     func collections(_ call: PostgresCall) throws -> [ClusterCollection] { try fetch(call).map(collection) }
 

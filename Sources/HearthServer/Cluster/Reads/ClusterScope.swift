@@ -104,7 +104,12 @@
           statement,
           [snapshot.database] + (group.map { [.bytea($0)] } ?? []) + [.bytea(bounds.lower), .bytea(bounds.upper)]))
       let row = try rows.only()
-      return Totals(collections: Int(clamping: try row.int64(0)), documents: Int(clamping: try row.int64(1)))
+      let totals = Totals(collections: Int(clamping: try row.int64(0)), documents: Int(clamping: try row.int64(1)))
+      guard (0...ClusterSnapshot.maximumDocuments).contains(totals.documents) else {
+        throw ClusterSnapshot.damaged(
+          "hearth_collections: the collections of a scope have \(totals.documents) documents")
+      }
+      return totals
     }
 
     /// The collections that one statement lists.

@@ -138,23 +138,10 @@
       _ query: Query, at version: SnapshotVersion?,
       _ body: @escaping @Sendable (ClusterSnapshot) throws -> (Answer, QueryExecution?)
     ) async throws(StatusError) -> Answer {
-      let (result, execution, missing) = try await reading(at: version) {
-        snapshot -> (Result<Answer, SortBudgetExceeded>, QueryExecution?, [IndexDefinition]) in
-        do {
-          let (answer, execution) = try body(snapshot)
-          return (.success(answer), execution, try snapshot.missingIndexes(for: query, after: execution))
-        } catch let error as SortBudgetExceeded {
-          return (.failure(error), nil, try snapshot.missingIndexes(forPiecesOf: query, .patient))
-        }
-      }
-      noteUse(by: execution)
-      wish(for: missing)
-      switch result {
-      case .success(let answer): return answer
-      case .failure(let error):
-        metrics?.exceeded(.sortBytes)
-        throw StatusError(tooMuchToSort: query, error, missing: missing)
-      }
+      let outcome = try await reading(at: version) { try QueryOutcome.of(query, in: $0, body) }
+      noteUse(by: outcome.execution)
+      wish(for: outcome.missing)
+      return try outcome.answer(metrics)
     }
   }
 #endif

@@ -37,15 +37,21 @@
         throw StatusError(code: .dataLoss, message: "Table hearth_transactions: \(try row.int16(0)) is no state.")
       }
       self.state = state
-      let version = try row.int64(1)
-      readVersion = version == 0 ? nil : SnapshotVersion(microseconds: version)
+      let version = try row.version(1)
+      readVersion = version == .none ? nil : version
       readCount = try row.int64(2)
+      guard (0...Self.maximumReadCount).contains(readCount) else {
+        throw StatusError(code: .dataLoss, message: "Table hearth_transactions: \(readCount) reads.")
+      }
       expiry = try row.int64(3)
       digest = try row.optionalBytes(4)
       outcome = try row.optionalBytes(5)
       time = try row.microseconds(6)
       seniority = Seniority(time: try row.int64(7), number: try row.int64(8))
     }
+
+    /// No limit of reads is as high.
+    private static let maximumReadCount: Int64 = 1 << 40
 
     /// The outcome of the commit that has ended it, for one with the same digest; nil if there is none, or it is forgotten.
     func outcome(of digest: [UInt8], at time: Int64) -> [UInt8]? {

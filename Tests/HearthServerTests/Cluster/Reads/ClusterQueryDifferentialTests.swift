@@ -21,24 +21,6 @@
     private static let histories = UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 8
     private static let queriesPerCheckpoint = 40
 
-    /// Counts of what was compared.
-    private struct Ways {
-      var counts: [String: Int] = [:]
-
-      mutating func note(_ way: String) { counts[way, default: 0] += 1 }
-
-      mutating func note(_ execution: QueryExecution?) {
-        guard let execution else { return }
-        if execution.isSortedByKeys { note("sorted by keys") }
-        note("\(execution.plan)".prefix { $0 != "(" }.description)
-        if !execution.mergedIndexes.isEmpty { note("merged") }
-        if execution.accesses.count > 1 { note("several ranges") }
-        for case .index(let definition, _, _) in execution.accesses where definition.scope == .collectionGroup {
-          note("index of a group")
-        }
-      }
-    }
-
     /// A database with a history.
     private struct Play {
       let seed: UInt64
@@ -47,7 +29,7 @@
       let embedded: EmbeddedStorage
       var generator: CaseGenerator
       var present: [DocumentKey: MapValue] = [:]
-      var ways = Ways()
+      var ways = QueryWays()
 
       mutating func commit(_ mutations: [Mutation]) async throws {
         try await storage.commitAll(mutations)

@@ -46,15 +46,7 @@
       between: (Int) async throws -> Void = { _ in }
     ) async throws -> [QueryAnswer] {
       let sizes = PieceSizes(firstCount: firstCount, bytes: bytes, keptBytes: keptBytes)
-      var pieces: [QueryAnswer] = []
-      var cursor: QueryCursor?
-      repeat {
-        if !pieces.isEmpty { try await between(pieces.count) }
-        let page = try await page(of: query, after: cursor, at: version ?? pieces.first?.readVersion, sizes)
-        pieces.append(page.answer)
-        cursor = page.next
-      } while cursor != nil && pieces.count < 1_000
-      return pieces
+      return try await allPieces(at: version, between: between) { try await page(of: query, after: $0, at: $1, sizes) }
     }
 
     /// Commits writes in requests of a few hundred.

@@ -1,0 +1,1 @@
+../HearthServerTests/Support/QueryWays.swift
