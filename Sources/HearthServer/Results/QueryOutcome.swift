@@ -1,5 +1,6 @@
 internal import HearthModel
 internal import HearthPlan
+internal import HearthRPC
 internal import HearthStore
 
 /// The answer to a query, its cost, and the indexes that it lacks.
