@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// The log restarts only if all of it is checkpointed when a commit begins. Under steady load there is no such moment. So the writer itself
 /// finishes a log that has grown to ``longLogPages``, between two commits. Few pages are left then, unless this queue gets no processor
-/// time: after ``longestLogPages`` the writer does not wait for it.
+/// time: after ``longestLogPages`` the writer finishes the log itself. It waits for a round that is under way, beside which SQLite would
+/// let it write nothing back.
 ///
 /// Nor does it restart while a read holds an earlier state. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
 final class Checkpointer: Sendable {
@@ -49,6 +50,11 @@ final class Checkpointer: Sendable {
       if connection == nil { connection = try open() }
       return try connection?.checkpoint()
     }
+  }
+
+  /// Waits for a round that is under way.
+  func waitForRound() {
+    queue.sync {}
   }
 
   /// Waits for a round that is under way and closes the connection.

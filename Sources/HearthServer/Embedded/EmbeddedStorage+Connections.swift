@@ -115,6 +115,7 @@ extension EmbeddedStorage {
 
   /// Checkpoints the rest of a long log, so that the next commit restarts it.
   private func finishLog() {
+    published.withLock { $0.file?.checkpointer }?.waitForRound()
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
     checkpointedPages = finishedPages
@@ -147,6 +148,7 @@ extension EmbeddedStorage {
   /// from before the last commit, so that without a pause of the commits the log would never be written back whole.
   private func beginLogAnew() {
     defer { published.withLock { $0.file?.readers }?.release() }
+    published.withLock { $0.file?.checkpointer }?.waitForRound()
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
     checkpointedPages = finishedPages

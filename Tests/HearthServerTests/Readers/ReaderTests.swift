@@ -304,7 +304,7 @@ struct ReaderTests {
       }
       // 10 rounds of 64 documents of 200 kB, twice each for the history: 256 MB went through the log.
       let size = try #require(FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int)
-      #expect(size < 128 << 20)
+      #expect(size < 96 << 20)
       await storage.close()
       #expect(!FileManager.default.fileExists(atPath: file + "-wal"))
     }

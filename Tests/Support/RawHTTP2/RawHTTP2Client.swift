@@ -107,28 +107,28 @@ package final class RawHTTP2Client: Sendable {
     reads: Bool = true, keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
     connectionWindow: UInt32 = UInt32(Int32.max)
   ) async throws -> RawHTTP2Client {
-    var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-      .channelOption(.autoRead, value: false)
+    var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).channelOption(.autoRead, value: reads)
     if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
-    let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
-    let client = RawHTTP2Client(
-      channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings,
-      keepsMessages: keepsMessages)
+    let client = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+      channel.eventLoop.makeCompletedFuture {
+        let client = RawHTTP2Client(
+          channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings,
+          keepsMessages: keepsMessages)
+        try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
+        return client
+      }
+    }
+    let channel = client.channel
     channel.closeFuture.whenComplete { _ in client.note { $0.isClosed = true } }
     do {
-      try await channel.eventLoop.submit {
-        try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
-      }.get()
       try await client.sendPreface(streamWindow: streamWindow, connectionWindow: connectionWindow)
-      if reads {
-        try await channel.setOption(.autoRead, value: true).get()
-        channel.read()
-      }
-      return client
     } catch {
+      // A server that refuses the connection may have said so and closed it by now.
+      guard channel.isActive else { return client }
       try? await channel.close().get()
       throw error
     }
+    return client
   }
 
   // MARK: - Sending
