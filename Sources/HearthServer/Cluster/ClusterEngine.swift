@@ -33,6 +33,8 @@
     let hints: HintSender
     /// False while the server is out of reach.
     let availability = Availability()
+    /// Nil if the program has no metrics backend.
+    let metrics: ClusterMetrics?
     private let marks = Atomic<Int64>(0)
     private let arrivals = Atomic<Int64>(0)
 
@@ -41,11 +43,13 @@
 
     /// - Throws: `configuration` for a URL that cannot be used.
     init(
-      _ location: ClusterLocation, clock: ServerClock, hooks: Hooks = Hooks(), logger: Logger
+      _ location: ClusterLocation, clock: ServerClock, hooks: Hooks = Hooks(), metrics: ClusterMetrics? = nil,
+      logger: Logger
     ) throws(PostgresError) {
       let configuration = try PostgresConfiguration(url: location.url)
       self.location = location
       self.hooks = hooks
+      self.metrics = metrics
       self.clock = ClusterClock(clock)
       var logger = logger
       logger[metadataKey: "node"] = .escaped(location.nodeName)
@@ -80,6 +84,17 @@
       await relaxed.close()
     }
 
+    /// The sessions now.
+    var sessionUse: [ClusterMetrics.SessionUse] {
+      let pools: [(ClusterMetrics.SessionPool, PostgresPool)] = [
+        (.commits, commits), (.reads, reads), (.transactions, relaxed), (.polls, polls),
+      ]
+      return pools.map { name, pool in
+        let use = pool.use
+        return ClusterMetrics.SessionUse(pool: name, open: use.open, busy: use.busy, waiting: use.waiting)
+      }
+    }
+
     /// A new mark of a transaction of this node.
     func mark() -> CommitMark {
       CommitMark(node: node, number: marks.wrappingAdd(1, ordering: .relaxed).newValue)
@@ -91,6 +106,12 @@
     }
 
     private static let nodeBits = 24
+
+    /// The time at which a file is read: that of the server, or that of the node while the server is out of reach.
+    func readTime() async -> Int64 {
+      let time = try? await repeating(on: reads) { [clock] session in try clock.leaseTime(on: session) }
+      return time ?? clock.node.now().microseconds
+    }
 
     static var deadline: ContinuousClock.Instant { .now + callTime }
 

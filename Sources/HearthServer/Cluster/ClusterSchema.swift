@@ -83,7 +83,7 @@
       "CREATE INDEX hearth_deletes ON hearth_changes (database, collection, id, version) WHERE is_delete",
     ]
 
-    /// Definitions, and their entries for present documents. In `hearth_entries`, `collection` is 0 for an index of a collection group, and
+    /// Definitions, their entries for present documents, and the index file whose definitions are the declared ones (``ClusterIndexFile``). In `hearth_entries`, `collection` is 0 for an index of a collection group, and
     /// `target` always the number of the document's collection.
     private static let indexes = [
       """
@@ -97,6 +97,10 @@
         database bigint, number int, collection bigint, key bytea, target bigint NOT NULL, id bytea NOT NULL,
         PRIMARY KEY (database, number, collection, key) INCLUDE (target, id))
         WITH (autovacuum_vacuum_scale_factor = 0.05)
+      """,
+      """
+      CREATE TABLE hearth_index_files (
+        database bigint PRIMARY KEY, read_time bigint NOT NULL, node bigint NOT NULL, node_name bytea NOT NULL)
       """,
     ]
 
@@ -145,7 +149,8 @@
     /// The tables, for a look at what a PostgreSQL database has.
     static let tables = [
       "hearth_schema", "hearth_cluster", "hearth_databases", "hearth_commits", "hearth_collections", "hearth_documents",
-      "hearth_changes", "hearth_indexes", "hearth_entries", "hearth_transactions", "hearth_reads", "hearth_era",
+      "hearth_changes", "hearth_indexes", "hearth_entries", "hearth_index_files", "hearth_transactions", "hearth_reads",
+      "hearth_era",
       "hearth_batch_responses", "hearth_tasks",
     ]
   }

@@ -38,8 +38,10 @@
       var isBroken = false
       /// The bytes of the history when it was trimmed last.
       var historyBytes = 0
-      /// The declared indexes, for a database that does not exist yet; nil if none were declared.
-      var declared: [IndexDefinition]?
+      /// The index file of the node, also for a database that does not exist yet; nil if it has none.
+      var indexFile: ClusterIndexFile?
+      /// The file of another node that was reported to the log, because its indexes count.
+      var reportedFile: ClusterIndexFile.Declared?
     }
 
     let databaseID: DatabaseID
@@ -160,7 +162,7 @@
         indexes.forgetAll()
         return former.number == ClusterSchema.emptyDatabase && present.number != former.number
       }
-      if isCreated { declareAgain() }
+      if isCreated { Task { await self.declareAgain() } }
     }
 
     /// Gives the database what is known of it at the session's server, before anything of it is read there.

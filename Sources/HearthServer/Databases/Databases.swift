@@ -40,6 +40,9 @@ protocol Databases: AnyObject, Sendable {
   /// The use of the databases now, for metrics. It costs a few locks of each open database.
   func use() -> DatabasesUse
 
+  /// Reports to the metrics what only these databases have.
+  func report()
+
   /// Does what falls due by itself, such as closing databases that nobody uses. The server calls it about once a minute, one call after the other.
   func tend() async
 
@@ -51,6 +54,8 @@ protocol Databases: AnyObject, Sendable {
 extension Databases {
   var availability: Availability? { nil }
   var secret: [UInt8]? { nil }
+
+  func report() {}
 }
 
 /// The use of a server's databases at a moment.

@@ -23,6 +23,10 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   case queryComponents = "hearth.server.query.components"
   case queryDisjunctions = "hearth.server.query.disjunctions"
   case certificateSeconds = "hearth.server.certificate.seconds"
+  case storageAvailable = "hearth.server.storage.available"
+  case storageSessions = "hearth.server.storage.sessions"
+  case commitGroupSize = "hearth.server.commit.group.size"
+  case commitDelay = "hearth.server.commit.delay"
 
   package enum Kind: String, Sendable {
     case counter, gauge, timer, recorder
@@ -31,11 +35,11 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   package var kind: Kind {
     switch self {
     case .limitUsed, .limitAllowed, .streams, .targets, .transactions, .locksWaiting, .readsWaiting,
-      .certificateSeconds:
+      .certificateSeconds, .storageAvailable, .storageSessions:
       .gauge
     case .limitExceeded, .calls, .commits, .documentsWritten, .diskFull, .diskFailed, .transactionsAborted: .counter
-    case .callDuration, .lockWaitDuration: .timer
-    case .requestBytes, .queryComponents, .queryDisjunctions: .recorder
+    case .callDuration, .lockWaitDuration, .commitDelay: .timer
+    case .requestBytes, .queryComponents, .queryDisjunctions, .commitGroupSize: .recorder
     }
   }
 
@@ -44,6 +48,7 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .limitUsed, .limitAllowed, .limitExceeded: ["limit"]
     case .calls: ["method", "code"]
     case .callDuration, .streams: ["method"]
+    case .storageSessions: ["pool", "state"]
     default: []
     }
   }
@@ -81,6 +86,13 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .queryDisjunctions: "Disjunctions of a query in disjunctive normal form."
     case .certificateSeconds:
       "Seconds until the server's certificate, or one of its intermediate authorities, expires; only with TLS."
+    case .storageAvailable: "1, or 0 while PostgreSQL is out of reach; only with --storage."
+    case .storageSessions:
+      "Sessions of PostgreSQL by purpose: open, busy, and calls that are waiting for one; only with --storage."
+    case .commitGroupSize:
+      "Commits of this node that were stored in one transaction of PostgreSQL; only with --storage."
+    case .commitDelay:
+      "Time from the newest commit of other nodes until this node has told its listeners of it; only with --storage."
     }
   }
 }

@@ -19,7 +19,7 @@ final class ServerMetrics: CallMetrics {
   /// The targets of each Listen stream.
   let targetsPerStream = UsageRegistry()
 
-  private let factory: any MetricsFactory
+  let factory: any MetricsFactory
   private let exceeded: [ServerLimit: Counter]
   private let used: [ServerLimit: Gauge]
   private let allowed: [ServerLimit: Gauge]

@@ -111,7 +111,7 @@ package final class EmbeddedServer: Sendable {
     let endRequest = ShutdownSignal()
     let calls = CallServer(
       services: Self.services(service, stopping, databases.availability),
-      web: web(of: service, endRequest, configuration, logger),
+      web: web(of: service, endRequest, databases.availability, configuration, logger),
       limits: limits,
       metrics: metrics, authenticator: configuration.callers.authenticator,
       unserved: { UnservedCalls.reason(call: $0) },
@@ -169,8 +169,8 @@ package final class EmbeddedServer: Sendable {
 
   /// The services that answer requests other than calls of gRPC.
   private static func web(
-    of service: FirestoreService, _ endRequest: ShutdownSignal, _ configuration: Configuration,
-    _ logger: Logger
+    of service: FirestoreService, _ endRequest: ShutdownSignal, _ availability: Availability?,
+    _ configuration: Configuration, _ logger: Logger
   ) -> RESTService {
     var access = configuration.access
     access.listeningHost = configuration.host
@@ -185,7 +185,7 @@ package final class EmbeddedServer: Sendable {
         clear: mayClear ? service.clear : nil,
         setRules: isDevelopment ? RulesRequest(configuration.callers.rules, logger).method : nil,
         coverage: isDevelopment ? CoverageRequest(configuration.callers.rules) : nil,
-        shutDown: mayShutDown ? shutDown : nil))
+        shutDown: mayShutDown ? shutDown : nil, availability: availability))
   }
 
   private static func periodicTasks(

@@ -46,6 +46,7 @@ struct ServerSampler: Sendable {
     }
     totals.certificateSeconds = certificate?.secondsLeft
     metrics.sampled(use, totals, streams: streams.open)
+    self.databases.report()
   }
 
   /// Reports in every interval, until the task is cancelled.

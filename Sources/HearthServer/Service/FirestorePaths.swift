@@ -12,15 +12,20 @@ struct FirestorePaths: RESTPaths {
   let coverage: CoverageRequest?
   /// Ends the server on `POST /shutdown`; nil if that is not allowed.
   let shutDown: (@Sendable () -> Void)?
+  /// Nil if the databases can always be reached.
+  let availability: Availability?
 
   private static let emulatorPath = "/emulator/v1/"
   private static let rulesMethod = ":securityRules"
+
+  private static let outOfReach = CallStatus(.unavailable, "The databases are out of reach.")
 
   func exchange(
     for request: WebRequest, _ path: Substring, _ headers: [(name: String, value: String)]
   ) throws(RESTFailure) -> WebExchange? {
     switch (request.verb, path) {
     case ("GET", "/"), ("HEAD", "/"):
+      guard availability?.isAvailable ?? true else { return .answer(.error(Self.outOfReach, headers)) }
       return .answer(.text(request.verb == "GET" ? "Ok\n" : "", headers))
     case ("POST", "/shutdown"):
       guard let shutDown else {

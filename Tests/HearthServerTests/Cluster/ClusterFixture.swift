@@ -49,10 +49,11 @@
     ///   - port: The port of a proxy, through which the node reaches the server.
     ///   - clock: Its own one; that of the cluster if nil.
     func node(
-      port: Int? = nil, polling: Duration = .milliseconds(20), clock: ServerClock? = nil,
+      _ name: String = "node", port: Int? = nil, polling: Duration = .milliseconds(20), clock: ServerClock? = nil,
       hooks: ClusterEngine.Hooks = .init(), logger: Logger = ServerFixture.quietLogger
     ) async throws -> ClusterNode {
       var location = location
+      location.nodeName = name
       location.polling = polling
       if let port { location.url = location.url.replacing(":\(server.port)/", with: ":\(port)/") }
       let engine = try ClusterEngine(location, clock: clock ?? self.clock, hooks: hooks, logger: logger)

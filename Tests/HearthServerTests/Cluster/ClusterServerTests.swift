@@ -3,6 +3,8 @@
   import HearthModel
   import HearthPostgres
   import HearthWire
+  import Metrics
+  import MetricsTestKit
   import PostgresSupport
   import Synchronization
   import TestSupport
@@ -20,13 +22,15 @@
     /// Runs `body` against two servers over the same PostgreSQL database.
     private func withServers<Result: Sendable>(
       of cluster: ClusterFixture, polling: Duration = .milliseconds(20), port: Int? = nil,
+      metrics: (any MetricsFactory)? = nil,
       _ body: (ServerFixture, ServerFixture) async throws -> Result
     ) async throws -> Result {
       var location = cluster.location
       location.polling = polling
       var other = location
       if let port { other.url = other.url.replacing(":\(cluster.server.port)/", with: ":\(port)/") }
-      return try await ServerFixture.withServerAlone(storage: .cluster(location)) { _ in
+      return try await ServerFixture.withServerAlone(storage: .cluster(location)) {
+        if let metrics { $0.metrics = metrics }
       } _: { one in
         try await ServerFixture.withServerAlone(storage: .cluster(other)) { _ in
         } _: { two in
@@ -102,6 +106,8 @@
           }
           try await waitUntil { try await status(of: two) == 2 }
           #expect(try await status(of: one) == 1)
+          #expect(try await page(of: one) == 200)
+          #expect(try await page(of: two) == 503)
           try await one.set("c/b")
           let error = await #expect(throws: RPCError.self) { try await ending.value }
           #expect(error?.code == .unavailable)
@@ -109,8 +115,46 @@
           proxy.refuse(false)
           try await waitUntil { try await status(of: two) == 1 }
           #expect(try await two.ids(Self.all) == ["a", "b"])
+          #expect(try await page(of: two) == 200)
         }
       }
+    }
+
+    @Test("a node's metrics tell of its sessions, its groups of commits and the delay of the commits of others")
+    func metrics() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let metrics = TestMetrics()
+        try await withServers(of: cluster, metrics: metrics) { one, two in
+          try await one.set("c/a")
+          try await one.listen([addTarget]) { response in
+            if case .targetChange(let change) = response.responseType, change.targetChangeType == .current {
+              try await two.set("c/b")
+            }
+            if case .documentChange(let change) = try ServerFixture.translator.decode(response) {
+              return change.key.id != "b"
+            }
+            return true
+          }
+          one.server.reportUse()
+          func gauge(_ name: String, _ labels: [(String, String)] = []) throws -> Double? {
+            try metrics.expectGauge("hearth.server.storage.\(name)", labels).lastValue
+          }
+          #expect(try gauge("available") == 1)
+          for pool in ["commits", "reads", "polls"] {
+            #expect(try gauge("sessions", [("pool", pool), ("state", "open")]) ?? 0 >= 1)
+          }
+          #expect(try gauge("sessions", [("pool", "commits"), ("state", "waiting")]) == 0)
+          #expect(try metrics.expectRecorder("hearth.server.commit.group.size").values.contains(1))
+          try await waitUntil {
+            try metrics.expectTimer("hearth.server.commit.delay").values.contains { $0 > 0 }
+          }
+        }
+      }
+    }
+
+    /// The status of `GET /`.
+    private func page(of server: ServerFixture) async throws -> Int? {
+      try await RawHTTP1Client.withConnection(to: server.server) { try await $0.request("GET", "/").status }
     }
 
     /// The status that the health service gives: 1 for SERVING, 2 for NOT_SERVING.

@@ -82,6 +82,8 @@ struct MetricNameTests {
     let metrics = try #require(ServerMetrics(factory, allowed: ServerLimits().numbers(with: DatabaseLimits())))
     metrics.callEnded("Commit", code: "OK", after: .milliseconds(1))
     metrics.sampled([:], ServerMetrics.Totals(certificateSeconds: 1), streams: ["Listen": 1])
+    let cluster = ClusterMetrics(metrics.factory)
+    cluster.sampled(isAvailable: true, [])
     let made =
       factory.counters.map { ($0.label, $0.dimensions) } + factory.recorders.map { ($0.label, $0.dimensions) }
       + factory.timers.map { ($0.label, $0.dimensions) }

@@ -62,7 +62,7 @@ struct HTTPBindingTests {
     ])
   func paths(verb: String, path: String, method: String, values: [String]) throws {
     let segments = "v1/\(Self.root)/\(path)".split(separator: "/", omittingEmptySubsequences: false)
-    let paths = FirestorePaths(clear: nil, setRules: nil, coverage: nil, shutDown: nil)
+    let paths = FirestorePaths(clear: nil, setRules: nil, coverage: nil, shutDown: nil, availability: nil)
     var found: (HTTPBinding, PathTemplate.Match)?
     for binding in bindings where binding.verb == verb && found == nil {
       if let match = try binding.template.match(segments), paths.areNames(match) { found = (binding, match) }

@@ -145,6 +145,7 @@
       for collection in outcome.newCollections { collections?.note(collection.path, collection.number) }
       engine.history.note(outcome.after, of: outcome.database.number, in: outcome.database.incarnation)
       await tail.publish(outcome, of: self)
+      engine.metrics?.stored(group: outcome.changes.count)
       for change in outcome.changes { metrics?.committed(documents: change.documentCount) }
       engine.hints.announce(outcome.after, of: outcome.database.number)
     }

@@ -16,7 +16,7 @@
     private struct State {
       var table: Table
       /// Nil if the server was not given any.
-      var declaredIndexes: [IndexDefinition]?
+      var indexFile: ClusterIndexFile?
       /// When databases were closed last because another one found no room.
       var lastRoom = Int64.min
       /// They wait until all databases are closed.
@@ -54,7 +54,10 @@
     ) async throws(ServerError) -> ClusterDatabases {
       try await ClusterSetup(location).checkSchema()
       do {
-        let engine = try ClusterEngine(location, clock: clock.steady(logger: logger), hooks: hooks, logger: logger)
+        let engine = try ClusterEngine(
+          location, clock: clock.steady(logger: logger), hooks: hooks,
+          metrics: metrics.map { ClusterMetrics($0.factory) },
+          logger: logger)
         let databases = ClusterDatabases(engine, limits: limits, metrics: metrics)
         do {
           // The first session checks the server, and reads what transactions are signed with.
@@ -149,7 +152,7 @@
         known.all.withLock { $0[id] = storage }
         let time = engine.clock.node.elapsedMicroseconds
         change { $0.opened(id, database, at: time) }
-        if let indexes = state.withLock({ $0.declaredIndexes }) { await storage.declare(indexes) }
+        if let file = state.withLock({ $0.indexFile }) { await storage.declare(file) }
       } catch {
         change { $0.failed(id, error) }
       }
@@ -190,11 +193,9 @@
 
     func declare(_ contents: IndexFile.Contents) async {
       indexRules?.declare(contents.declared)
-      let databases = state.withLock { state in
-        state.declaredIndexes = contents.definitions
-        return state.table.databases
-      }
-      for database in databases { await database.storage.declare(contents.definitions) }
+      let file = ClusterIndexFile(definitions: contents.definitions, readTime: await engine.readTime())
+      state.withLock { $0.indexFile = file }
+      for storage in known.all.withLock({ Array($0.values) }) { await storage.declare(file) }
     }
 
     // MARK: - Use and end
@@ -202,6 +203,10 @@
     func use() -> DatabasesUse {
       let (count, databases) = state.withLock { ($0.table.count, $0.table.databases) }
       return DatabasesUse(count: count, sortBytes: sortBudget.usedBytes, databases: databases.map { $0.use() })
+    }
+
+    func report() {
+      engine.metrics?.sampled(isAvailable: engine.availability.isAvailable, engine.sessionUse)
     }
 
     func tend() async {

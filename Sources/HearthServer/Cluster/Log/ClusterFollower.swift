@@ -141,7 +141,11 @@
     private func note(_ found: [News]) {
       for news in found {
         Task { [self] in
-          if await news.storage.follow(news.present) { noteCommitsOfOthers() }
+          let start = engine.clock.node.elapsedMicroseconds
+          guard await news.storage.follow(news.present) else { return }
+          noteCommitsOfOthers()
+          let age = max(0, news.present.time.microseconds - news.present.latest.microseconds)
+          engine.metrics?.found(after: .microseconds(age + engine.clock.node.elapsedMicroseconds - start))
         }
       }
     }

@@ -32,8 +32,12 @@
       /// Automatic indexes that are declared from now on.
       var declared: [Int32] = []
       var dropped: [Int32] = []
+      /// The file whose indexes are the declared ones from now on.
+      var file: ClusterIndexFile.Declared?
 
-      var isEmpty: Bool { added.isEmpty && declared.isEmpty && dropped.isEmpty }
+      var isEmpty: Bool { added.isEmpty && declared.isEmpty && dropped.isEmpty && file == nil }
+      /// True if the indexes are others afterwards.
+      var hasIndexes: Bool { !added.isEmpty || !declared.isEmpty || !dropped.isEmpty }
     }
 
     /// Changes definitions.
@@ -68,7 +72,14 @@
       for number in wanted.dropped {
         calls.append(IndexStatements.setState.call(database, .int4(number), .int2(ClusterIndex.State.dropped)))
       }
-      calls.append(IndexStatements.nextState.call(database, .int8(wanted.dropped.isEmpty ? 0 : 1)))
+      if let file = wanted.file {
+        calls.append(
+          IndexStatements.setDeclaredFile.call(
+            database, .int8(file.readTime), .int8(file.node), .bytea(Array(file.nodeName.utf8))))
+      }
+      if wanted.hasIndexes {
+        calls.append(IndexStatements.nextState.call(database, .int8(wanted.dropped.isEmpty ? 0 : 1)))
+      }
       _ = try session.run(calls + [.commit])
       return true
     }

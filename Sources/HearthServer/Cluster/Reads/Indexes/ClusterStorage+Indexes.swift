@@ -93,6 +93,7 @@
     func tendIndexes() async {
       let now = now
       continueFilling()
+      await declareAgain()
       guard let opening = indexes.upkeep.withLock({ $0.begin(at: now) }) else { return }
       let uses = indexes.demand.withLock { $0.takeUnsaved() }
       _ = await changing("indexes cannot be tended") { [self] filling, session in
@@ -107,20 +108,40 @@
     // MARK: - Declared indexes
 
     func declare(_ definitions: [IndexDefinition]) async {
-      state.withLock { $0.declared = definitions }
-      let now = now
-      let isChanged = await changing("indexes cannot be declared") { filling, session in
-        try filling.changeDefinitions(on: session, at: now) {
-          ClusterIndexFilling.declaring(definitions, beside: $0)
-        }
-      }
-      if isChanged == true { continueFilling() }
+      await declare(ClusterIndexFile(definitions: definitions, readTime: await engine.readTime()))
     }
 
-    /// Declares the indexes of this node's file in a database that has just been created.
-    func declareAgain() {
-      guard let declared = state.withLock({ $0.declared }) else { return }
-      Task { await self.declare(declared) }
+    func declare(_ file: ClusterIndexFile) async {
+      state.withLock { $0.indexFile = file }
+      let outcome = await changing("indexes cannot be declared") { [engine] filling, session in
+        try filling.declare(file, by: engine.location.nodeName, on: session)
+      }
+      guard let outcome else { return }
+      switch outcome {
+      case .same: break
+      case .changed: continueFilling()
+      case .replaced(let other):
+        continueFilling()
+        logger.warning(
+          "the indexes of this node's index file replace those of another node's; give all nodes the same file of --indexes",
+          metadata: ["database": .escaped(databaseID), "other-node": .escaped(other.nodeName)])
+      case .outdated(let other):
+        let isNew = state.withLock { state in
+          defer { state.reportedFile = other }
+          return state.reportedFile != other
+        }
+        guard isNew else { return }
+        logger.error(
+          "the indexes of this node's index file do not count, because another node has read a different one later; give all nodes the same file of --indexes",
+          metadata: ["database": .escaped(databaseID), "other-node": .escaped(other.nodeName)])
+      }
+    }
+
+    /// Declares the indexes of this node's file, where a database has others: it was created or restored, or another node has another file.
+    func declareAgain() async {
+      guard let file = state.withLock({ $0.indexFile }) else { return }
+      let isDeclared = await changing("indexes cannot be looked at") { try $0.isDeclared(file, on: $1) }
+      if isDeclared == false { await declare(file) }
     }
 
     // MARK: - Filling

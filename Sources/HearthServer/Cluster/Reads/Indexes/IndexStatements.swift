@@ -30,6 +30,17 @@
       "UPDATE hearth_indexes SET latest_use = $3 WHERE database = $1 AND number = $2 AND latest_use < $3",
       [.int8, .int4, .int8])
 
+    static let declaredFile = PostgresStatement(
+      "declared index file", "SELECT read_time, node, node_name FROM hearth_index_files WHERE database = $1", [.int8])
+
+    static let setDeclaredFile = PostgresStatement(
+      "set declared index file",
+      """
+      INSERT INTO hearth_index_files (database, read_time, node, node_name) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (database) DO UPDATE
+        SET read_time = excluded.read_time, node = excluded.node, node_name = excluded.node_name
+      """, [.int8, .int8, .int8, .bytea])
+
     /// $2: by how much the generation rises.
     static let nextState = PostgresStatement(
       "next state of indexes",
