@@ -10,6 +10,8 @@
   /// | `remove` | a caller that waits was cancelled |
   /// | `expire` | callers whose deadlines have passed wait no longer |
   /// | `release` | the lane goes to the first sender in turn that has less than its share, or is idle |
+  /// | `putBack` | the server had no session for the lane: its caller is the first of its sender again, and the lane is out of use |
+  /// | `restore` | a lane that was out of use goes to a sender, or is idle |
   /// | `close` | nobody waits any longer, and nobody is added |
   struct CallerQueue {
     typealias CallerID = Int
@@ -33,6 +35,8 @@
 
     /// The most recently used one last, so that few sessions do the work of a quiet time.
     private var idle: [LaneID]
+    /// The lanes that are out of use.
+    private var unusable: Set<LaneID> = []
     private let laneCount: Int
     private let share: Int
     private var waiting: [CallerID: Waiting] = [:]
@@ -53,7 +57,7 @@
       idle = (0..<self.laneCount).reversed()
     }
 
-    var busyCount: Int { laneCount - idle.count }
+    var busyCount: Int { laneCount - idle.count - unusable.count }
     var waitingCount: Int { waiting.count }
     var earliestDeadline: ContinuousClock.Instant? { waiting.values.map(\.deadline).min() }
 
@@ -86,12 +90,44 @@
 
     mutating func release(_ lane: LaneID) -> Assignment? {
       defer { assertInvariants() }
+      return free(lane) == nil ? nil : give(lane)
+    }
+
+    /// - Returns: Another lane for the caller; nil if it waits.
+    mutating func putBack(_ caller: CallerID, from lane: LaneID, deadline: ContinuousClock.Instant) -> Assignment? {
+      defer { assertInvariants() }
+      guard let sender = free(lane) else { return nil }
+      unusable.insert(lane)
+      if let other = idle.popLast() { return assign(other, to: caller, of: sender) }
+      waiting[caller] = Waiting(sender: sender, deadline: deadline)
+      if lines[sender]?.putBack(caller) == nil {
+        lines[sender] = SenderLine(caller)
+        turns.insert(sender, at: 0)
+      }
+      return nil
+    }
+
+    mutating func restore(_ lane: LaneID) -> Assignment? {
+      defer { assertInvariants() }
+      guard unusable.remove(lane) != nil else {
+        assertionFailure("lane \(lane) is in use")
+        return nil
+      }
+      return give(lane)
+    }
+
+    /// - Returns: The sender that had the lane.
+    private mutating func free(_ lane: LaneID) -> String? {
       guard let holder = holders.removeValue(forKey: lane) else {
         assertionFailure("lane \(lane) is released twice")
         return nil
       }
       let count = (heldCounts[holder] ?? 1) - 1
       heldCounts[holder] = count > 0 ? count : nil
+      return holder
+    }
+
+    private mutating func give(_ lane: LaneID) -> Assignment? {
       guard let turn = turns.firstIndex(where: { hasRoom($0) }) else {
         idle.append(lane)
         return nil
@@ -141,7 +177,9 @@
       assert(
         idle.isEmpty || !turns.contains { hasRoom($0) },
         "callers of senders with room wait beside \(idle.count) idle lanes")
-      assert(idle.count + holders.count == laneCount, "\(idle.count) lanes are idle, and \(holders.count) in use")
+      assert(
+        idle.count + holders.count + unusable.count == laneCount,
+        "\(idle.count) lanes are idle, \(holders.count) in use, and \(unusable.count) out of use")
     }
   }
 
@@ -158,6 +196,16 @@
 
     mutating func append(_ caller: CallerQueue.CallerID) {
       callers.append(caller)
+      count += 1
+    }
+
+    mutating func putBack(_ caller: CallerQueue.CallerID) {
+      if first > 0 {
+        first -= 1
+        callers[first] = caller
+      } else {
+        callers.insert(caller, at: 0)
+      }
       count += 1
     }
 

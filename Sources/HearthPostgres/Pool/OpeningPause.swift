@@ -24,6 +24,11 @@
       }
     }
 
+    /// The error of the last attempt; nil if it has succeeded.
+    var error: (any Error)? {
+      if case .failed(let error, _, _, _) = state { error } else { nil }
+    }
+
     /// An attempt has succeeded.
     mutating func succeed() { state = .working }
 

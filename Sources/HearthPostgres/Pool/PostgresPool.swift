@@ -5,8 +5,9 @@
   /// Sessions of one server, opened when they are needed.
   ///
   /// A session in use has a thread of its own, which blocks while the server works, so the threads of Swift's tasks never do. Callers of one
-  /// sender get sessions in the order of their calls, and senders take turns, see ``CallerQueue``. A lost session is replaced at its next use. When no session can be opened, callers fail at once
-  /// with the reason, and the next attempt waits for a pause that grows from ``shortestPause`` to ``longestPause``.
+  /// sender get sessions in the order of their calls, and senders take turns, see ``CallerQueue``. A lost session is replaced at its next use. When
+  /// no session can be opened, callers fail at once with the reason, and the next attempt waits for a pause that grows from ``shortestPause`` to
+  /// ``longestPause``. If the server only has no more sessions than the open ones, callers wait for one of those.
   package final class PostgresPool: Sendable {
     package static let shortestPause: Duration = .milliseconds(50)
     package static let longestPause: Duration = .seconds(2)
@@ -90,6 +91,7 @@
             cancellation: cancellation,
             run: { [self] lane, laneID in
               let result = Swift.Result { try run(id, on: lane, deadline, body) }
+              if case .failure(let error) = result, Self.isFull(error), putBack(id, from: laneID, deadline) { return }
               guard end(id) else { return release(laneID) }
               var isResumed = false
               lane.leaveTransaction {
@@ -166,6 +168,35 @@
       lane.async { caller.run(lane, assignment.lane) }
     }
 
+    /// Returns true if the server takes no more connections.
+    private static func isFull(_ error: any Error) -> Bool {
+      (error as? PostgresError)?.sqlState == .tooManyConnections
+    }
+
+    /// Has a caller wait for an open session, because no further one can be opened.
+    ///
+    /// - Returns: False if there is none.
+    private func putBack(
+      _ id: CallerQueue.CallerID, from lane: CallerQueue.LaneID, _ deadline: ContinuousClock.Instant
+    ) -> Bool {
+      let hasOpen = lanes.contains(where: \.isOpen)
+      let change = state.withLock { state -> (assignment: CallerQueue.Assignment?, caller: Caller)? in
+        guard hasOpen, !state.queue.isClosed, deadline > .now, let caller = state.callers[id] else { return nil }
+        return (state.queue.putBack(id, from: lane, deadline: deadline), caller)
+      }
+      guard let change else { return false }
+      timers.asyncAfter(deadline: .now() + Self.longestPause.timeInterval) { [weak self] in self?.restore(lane) }
+      if let assignment = change.assignment { start(assignment, change.caller) } else { expire(by: deadline) }
+      return true
+    }
+
+    private func restore(_ lane: CallerQueue.LaneID) {
+      let next = state.withLock { state in
+        state.queue.restore(lane).flatMap { next in state.callers[next.caller].map { (next, $0) } }
+      }
+      if let (assignment, caller) = next { start(assignment, caller) }
+    }
+
     private func release(_ lane: CallerQueue.LaneID) {
       let (next, closers) = state.withLock { state in
         let assignment = state.queue.release(lane)
@@ -208,12 +239,13 @@
 
     private func expire() {
       let now = ContinuousClock.now
-      let (expired, next) = state.withLock { state in
+      let (expired, next, error) = state.withLock { state in
         let expired = state.queue.expire(at: now).compactMap { state.callers.removeValue(forKey: $0) }
         state.nextExpiry = nil
-        return (expired, state.queue.earliestDeadline)
+        return (expired, state.queue.earliestDeadline, state.pause.error)
       }
-      for caller in expired { caller.fail(Self.noSession) }
+      let reason = error.flatMap { Self.isFull($0) ? $0 as? PostgresError : nil }
+      for caller in expired { caller.fail(reason ?? Self.noSession) }
       // Many callers with deadlines close to each other expire together.
       if let next { expire(by: max(next, now + .milliseconds(5))) }
     }

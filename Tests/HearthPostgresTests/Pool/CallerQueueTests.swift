@@ -122,6 +122,34 @@
       }
     }
 
+    @Test("a caller whose lane has no session is the first of its sender again, and the lane comes back later")
+    func putBack() {
+      var queue = CallerQueue(laneCount: 2)
+      _ = queue.add(1, by: "a", deadline: deadline())
+      _ = queue.add(2, by: "b", deadline: deadline())
+      _ = queue.add(3, by: "a", deadline: deadline())
+      _ = queue.add(4, by: "c", deadline: deadline())
+      #expect(queue.putBack(2, from: 1, deadline: deadline()) == nil)
+      #expect(queue.busyCount == 1 && queue.waitingCount == 3)
+      #expect(queue.release(0) == .init(caller: 2, lane: 0))
+      #expect(queue.restore(1) == .init(caller: 3, lane: 1))
+      #expect(queue.putBack(3, from: 1, deadline: deadline()) == nil)
+      #expect(queue.add(5, by: "a", deadline: deadline()) == .wait)
+      #expect(queue.release(0) == .init(caller: 3, lane: 0), "before a later caller of its sender")
+    }
+
+    @Test("a caller whose lane has no session gets an idle lane")
+    func putBackBesideIdle() {
+      var queue = CallerQueue(laneCount: 2)
+      _ = queue.add(1, deadline: deadline())
+      _ = queue.add(2, deadline: deadline())
+      #expect(queue.release(0) == nil)
+      #expect(queue.putBack(2, from: 1, deadline: deadline()) == .init(caller: 2, lane: 0))
+      #expect(queue.release(0) == nil)
+      #expect(queue.restore(1) == nil)
+      #expect(queue.busyCount == 0 && queue.waitingCount == 0)
+    }
+
     @Test("a closed queue refuses callers, gives up those that wait, and takes back its lanes")
     func closing() {
       var queue = CallerQueue(laneCount: 1)
@@ -142,11 +170,33 @@
       var now = start
       var waiting: [(id: Int, deadline: ContinuousClock.Instant)] = []
       var running: [Int: Int] = [:]
+      var unusable: Set<Int> = []
       func run(_ assignment: CallerQueue.Assignment) {
         #expect(running.updateValue(assignment.caller, forKey: assignment.lane) == nil)
       }
       for id in 0..<400 {
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 6:
+          guard let lane = running.keys.sorted().randomElement(using: &random), let caller = running[lane] else {
+            continue
+          }
+          running[lane] = nil
+          unusable.insert(lane)
+          if let next = queue.putBack(caller, from: lane, deadline: now) {
+            #expect(waiting.isEmpty && next.caller == caller)
+            run(next)
+          } else {
+            waiting.insert((caller, now), at: 0)
+          }
+        case 7:
+          guard let lane = unusable.sorted().randomElement(using: &random) else { continue }
+          unusable.remove(lane)
+          if let next = queue.restore(lane) {
+            #expect(next.caller == waiting.removeFirst().id)
+            run(next)
+          } else {
+            #expect(waiting.isEmpty)
+          }
         case 0...2:
           let deadline = now + .milliseconds(Int.random(in: 0...50, using: &random))
           switch queue.add(id, deadline: deadline) {
@@ -169,7 +219,7 @@
         default:
           now += .milliseconds(5)
           let moment = now
-          let expected = waiting.filter { $0.deadline <= moment }.map(\.id)
+          let expected = waiting.filter { $0.deadline <= moment }.map(\.id).sorted()
           #expect(queue.expire(at: now) == expected)
           waiting.removeAll { $0.deadline <= moment }
         }

@@ -87,6 +87,26 @@
       await pool.close()
     }
 
+    @Test(
+      "callers wait for the open sessions where the server has no further one; without any they fail with the reason")
+    func fullServer() async throws {
+      let server = try await PostgresServer.shared()
+      try await server.execute("CREATE ROLE one_connection LOGIN CONNECTION LIMIT 1")
+      let url = try await server.createDatabase().replacing("//postgres@", with: "//one_connection@")
+      let pool = PostgresPool(try PostgresConfiguration(url: url), label: "tests", size: 6)
+      let first = try await Self.process(pool)
+      let processes = try await withThrowingTaskGroup(of: Int64.self) { group in
+        for _ in 0..<200 { group.addTask { try await Self.process(pool) } }
+        return try await group.reduce(into: Set()) { $0.insert($1) }
+      }
+      #expect(processes == [first])
+      let other = PostgresPool(try PostgresConfiguration(url: url), label: "tests", size: 1)
+      let error = await #expect(throws: PostgresError.self) { try await Self.process(other) }
+      #expect(error?.sqlState == .tooManyConnections)
+      await pool.close()
+      await other.close()
+    }
+
     @Test("no more sessions than its size are in use at the same time")
     func limit() async throws {
       let pool = try await PostgresServer.sharedPool(size: 3)
