@@ -167,6 +167,7 @@ let package = Package(
 
     .target(name: "HearthModel", swiftSettings: coreSettings),
     .target(name: "HearthRE2", swiftSettings: coreSettings),
+    .target(name: "HearthHistory", swiftSettings: settings),
     .target(name: "HearthRules", dependencies: ["HearthRE2"], swiftSettings: coreSettings),
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
     .target(name: "HearthPlan", dependencies: ["HearthModel"], swiftSettings: coreSettings),
@@ -201,8 +202,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthRPC", "HearthRules", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", postgres, crypto,
-        protobuf, nioCore, logging, metrics,
+        "HearthRPC", "HearthRules", "HearthStore", "HearthPlan", "HearthWire", "HearthModel", "HearthHistory", postgres,
+        crypto, protobuf, nioCore, logging, metrics,
       ],
       swiftSettings: settings),
     .target(
@@ -308,14 +309,14 @@ let package = Package(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
-        "HearthModel", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf,
+        "HearthModel", "HearthHistory", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf,
         grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics, metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
       name: "ServerQueryTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
-        "TestSupport", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
+        "HearthHistory", "TestSupport", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
         logging, metrics,
       ], swiftSettings: settings),
     .testTarget(
@@ -372,7 +373,8 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthRPC", "HearthCommand", "HearthData", "HearthTransport", "HearthSync",
-        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "HearthRules", "EngineHarness", "InteropSupport",
+        "HearthCache", "HearthStore", "HearthWire", "HearthModel", "HearthHistory", "HearthRules", "EngineHarness",
+        "InteropSupport",
         "RulesSupport", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample", "GatewayExample",
         "ClusterSupport", "PostgresSupport", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,

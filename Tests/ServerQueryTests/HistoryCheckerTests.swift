@@ -1,3 +1,4 @@
+import HearthHistory
 import TestSupport
 import Testing
 

@@ -74,17 +74,33 @@
       static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check that a PostgreSQL server does what the servers need.",
         discussion: """
-          Looks at its settings and the tables, and tries on a table of its own that commits are seen in their order, that one lock makes \
-          others wait, and that notifications arrive.
+          Looks at its settings and the tables, and tries that commits are seen in their order, that one lock makes others wait, and that \
+          notifications arrive. Then three nodes carry out random requests in a database of their own, which is removed afterwards. Their \
+          answers are compared with those of a database in memory. Last, clients carry out transactions at all three nodes, and the check \
+          looks for contradictions in what they have read.
+
+          Each line begins with "ok" or "BAD". The status is 1 if one is bad.
           """)
 
       @OptionGroup var address: Address
 
+      @Option(help: "The time for which clients carry out transactions.")
+      var seconds = 300
+
+      @Flag(help: "Carry out no requests and transactions.")
+      var quick = false
+
+      func validate() throws {
+        guard (1...86_400).contains(seconds) else {
+          throw ValidationError("--seconds \(seconds): it must be from 1 to 86400.")
+        }
+      }
+
       func run() async throws {
         let location = try address.location()
         try await StorageCommand.perform("check") {
-          let report = try await ClusterCheck(location).run()
-          for line in report.lines { Terminal.write(Terminal.safe(line)) }
+          let check = ClusterCheck(location, historySeconds: quick ? nil : seconds)
+          let report = try await check.run { Terminal.write(Terminal.safe($0)) }
           guard report.isGood else { throw ExitCode.failure }
         }
       }

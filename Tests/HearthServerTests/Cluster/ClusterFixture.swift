@@ -102,6 +102,13 @@
     ) async throws -> ClusterStorage {
       try await ClusterStorage.open(id, in: engine, limits: limits)
     }
+
+    func hosted(_ id: DatabaseID = ServerFixture.database) async throws -> HostedDatabase {
+      let storage = try await storage(id)
+      return HostedDatabase(
+        id: id, storage: storage,
+        transactions: ClusterTransactions(of: storage, limits: DatabaseLimits(), metrics: nil))
+    }
   }
 
   extension ServerStorage {

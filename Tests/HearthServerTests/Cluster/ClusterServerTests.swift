@@ -199,13 +199,25 @@
     @Test("the check of a server finds the order kept and notifications heard, and what is not durable")
     func check() async throws {
       let cluster = try await ClusterFixture.make()
-      let report = try await ClusterCheck(cluster.location).run()
-      #expect(
-        report.lines.contains { $0.hasPrefix("ok  order") && $0.hasSuffix(" 0 late versions") }, "\(report.lines)")
-      #expect(report.lines.contains("ok  notifications: heard"))
-      #expect(report.lines.contains("BAD fsync: off"))
+      let found = Mutex<[String]>([])
+      let report = try await ClusterCheck(cluster.location, historySeconds: 1).run { line in
+        found.withLock { $0.append(line) }
+      }
+      let lines = found.withLock { $0 }
+      #expect(lines.contains { $0.hasPrefix("ok  order") && $0.hasSuffix(" 0 late versions") }, "\(lines)")
+      #expect(lines.contains("ok  notifications: heard"))
+      #expect(lines.contains("BAD fsync: off"))
       #expect(!report.isGood)
-      #expect(try await cluster.execute("SELECT 1 FROM hearth_databases").count == 1)
+      let areas = ContractCheck<SeededGenerator>.Area.allCases.map(\.rawValue)
+      for area in areas {
+        #expect(
+          lines.contains { $0.hasPrefix("ok  \(area): ") && $0.hasSuffix(" answers compared, 0 differ") }, "\(lines)")
+      }
+      #expect(lines.last?.hasPrefix("ok  history: ") == true && lines.last?.hasSuffix("strictly serialisable") == true)
+      for table in ["databases", "documents", "changes", "commits", "entries", "collections"] {
+        let count = try await cluster.execute("SELECT 1 FROM hearth_\(table)").count
+        #expect(count == (["databases", "commits"].contains(table) ? 1 : 0), "\(table)")
+      }
     }
   }
 #endif

@@ -1,3 +1,4 @@
+import HearthHistory
 import HearthModel
 import TestSupport
 

@@ -1,3 +1,4 @@
+import HearthHistory
 import TestSupport
 
 /// A client that carries out plans.

@@ -2,6 +2,7 @@ import ClusterSupport
 import Foundation
 import GRPCCore
 import GRPCNIOTransportHTTP2
+import HearthHistory
 import HearthModel
 import HearthServer
 import InteropSupport

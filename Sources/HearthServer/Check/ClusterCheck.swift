@@ -7,19 +7,27 @@
   /// Tries whether a PostgreSQL server does what a cluster needs: `hearth storage check`.
   package struct ClusterCheck: Sendable {
     private let location: ClusterLocation
+    private let trial: EngineTrial?
 
-    package init(_ location: ClusterLocation) {
+    /// - Parameter seconds: The time for which the history of transactions is checked; nil to leave out that and the comparison of random
+    ///   requests.
+    package init(_ location: ClusterLocation, historySeconds seconds: Int?) {
       self.location = location
+      trial = seconds.map { EngineTrial(location, historySeconds: $0) }
     }
 
-    /// The findings, in the order in which they were made.
+    /// The findings, in the order in which they are made.
     package struct Report: Sendable {
-      package fileprivate(set) var lines: [String] = []
+      private let onLine: @Sendable (String) -> Void
       /// False if the server cannot be used as it is.
-      package fileprivate(set) var isGood = true
+      package private(set) var isGood = true
 
-      fileprivate mutating func add(_ name: String, _ finding: String, isGood: Bool = true) {
-        lines.append("\(isGood ? "ok " : "BAD") \(name): \(finding)")
+      fileprivate init(_ onLine: @escaping @Sendable (String) -> Void) {
+        self.onLine = onLine
+      }
+
+      mutating func add(_ name: String, _ finding: String, isGood: Bool = true) {
+        onLine("\(isGood ? "ok " : "BAD") \(name): \(finding)")
         if !isGood { self.isGood = false }
       }
     }
@@ -28,9 +36,10 @@
     private static let commits = 200
     private static let writers = 4
 
+    /// - Parameter onLine: Gets each finding.
     /// - Throws: `ServerError` if the server cannot be reached.
-    package func run() async throws(ServerError) -> Report {
-      var report = Report()
+    package func run(onLine: @escaping @Sendable (String) -> Void) async throws(ServerError) -> Report {
+      var report = Report(onLine)
       let facts = try await ClusterSetup(location).perform { try $0.facts() }
       check(facts, &report)
       guard !facts.isInRecovery, !facts.isReadOnly else { return report }
@@ -47,6 +56,7 @@
       } catch {
         throw ServerError(storage: error)
       }
+      if report.isGood || location.allowsUnsafeDurability { try await trial?.run(&report) }
       return report
     }
 

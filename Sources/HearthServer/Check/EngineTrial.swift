@@ -1,0 +1,113 @@
+#if PostgreSQL
+  internal import Foundation
+  internal import HearthHistory
+  internal import HearthModel
+  internal import HearthPostgres
+  internal import HearthRPC
+  internal import Logging
+
+  /// Lets three nodes work over a PostgreSQL server, in a database that is removed afterwards, and compares what they answer with what they should.
+  struct EngineTrial: Sendable {
+    private let location: ClusterLocation
+    private let historySeconds: Int
+    private let id: DatabaseID
+
+    /// The random requests of the comparison.
+    private static let requestCount = 400
+    private static let clientCount = 16
+    /// With fewer transactions, nothing was tried.
+    private static let leastCommits = 50
+
+    init(_ location: ClusterLocation, historySeconds: Int) {
+      (self.location, self.historySeconds) = (location, historySeconds)
+      let number = String(UInt64.random(in: 0 ... .max), radix: 36)
+      id = DatabaseID(projectID: "hearth-check", database: "check-\(number)")
+    }
+
+    func run(_ report: inout ClusterCheck.Report) async throws(ServerError) {
+      let quiet = Logger(label: "check") { _ in SwiftLogNoOpLogHandler() }
+      var opened: [any Databases] = []
+      var found: Result<Void, any Error> = .success(())
+      do {
+        for place in [StorageLocation.memory] + (1...3).map(location(ofNode:)) {
+          opened.append(
+            try await place.open(
+              limits: DatabaseLimits(), clock: .system, openFiles: nil, metrics: nil, logger: quiet))
+        }
+        var databases: [HostedDatabase] = []
+        for place in opened { databases.append(try await place.database(id)) }
+        try await compareRequests(databases[0], Array(databases.dropFirst()), &report)
+        try await checkHistory(Array(databases.dropFirst()), &report)
+      } catch {
+        found = .failure(error)
+      }
+      for place in opened { await place.close() }
+      do {
+        try await ClusterSetup(location).perform { try Self.remove(id, on: $0) }
+        try found.get()
+      } catch {
+        throw ServerError(storage: error)
+      }
+    }
+
+    private func location(ofNode number: Int) -> StorageLocation {
+      var location = location
+      location.nodeName = "check \(number)"
+      return .cluster(location)
+    }
+
+    private func compareRequests(
+      _ reference: HostedDatabase, _ nodes: [HostedDatabase], _ report: inout ClusterCheck.Report
+    ) async throws {
+      var check = ContractCheck(reference: reference, nodes: nodes, random: SystemRandomNumberGenerator())
+      for _ in 0..<Self.requestCount { try await check.step() }
+      for area in ContractCheck<SystemRandomNumberGenerator>.Area.allCases {
+        guard let found = check.found[area] else { continue }
+        var text = "\(found.compared) answers compared, \(found.different) differ"
+        if let first = found.firstDifference { text += ", for instance \(first.prefix(1_000))" }
+        report.add(area.rawValue, text, isGood: found.different == 0 && found.compared > 0)
+      }
+    }
+
+    private func checkHistory(_ nodes: [HostedDatabase], _ report: inout ClusterCheck.Report) async throws {
+      let check = HistoryCheck(nodes: nodes, clients: Self.clientCount)
+      let end = ContinuousClock.now + .seconds(historySeconds)
+      await check.run { _ in
+        SystemRandomNumberGenerator()
+      } until: { _ in
+        ContinuousClock.now >= end
+      }
+      let findings = try await check.findings()
+      let committed = await check.history.committedCount
+      var text =
+        "\(committed) transactions of \(Self.clientCount) clients at \(nodes.count) nodes in \(historySeconds) s, "
+      text +=
+        findings.isEmpty ? "strictly serialisable" : "\(findings.count) contradictions, for instance \(findings[0])"
+      report.add("history", text, isGood: findings.isEmpty && committed >= Self.leastCommits)
+    }
+
+    // MARK: - Removing
+
+    /// Removes a database with all that is kept of it.
+    private static func remove(_ id: DatabaseID, on session: PostgresSession) throws {
+      let numbers = try session.run(
+        number.call(.bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8))))
+      guard let number = try numbers.first?.int64(0) else { return }
+      for table in tables {
+        let statement = PostgresStatement(
+          "remove \(table) of check", "DELETE FROM \(table) WHERE database = $1", [.int8])
+        _ = try session.run(statement.call(.int8(number)))
+      }
+      _ = try session.run(removal.call(.int8(number)))
+    }
+
+    private static let tables = [
+      "hearth_documents", "hearth_changes", "hearth_entries", "hearth_indexes", "hearth_index_files",
+      "hearth_collections", "hearth_batch_responses", "hearth_tasks", "hearth_commits",
+    ]
+    private static let number = PostgresStatement(
+      "number of check", "SELECT number FROM hearth_databases WHERE project = $1 AND name = $2", [.bytea, .bytea])
+    private static let removal = PostgresStatement(
+      "remove database of check", "DELETE FROM hearth_databases WHERE number = $1", [.int8])
+  }
+#endif
