@@ -8,29 +8,17 @@
 
   /// The databases of a node in a cluster. A database takes some memory while it is open, and nothing is lost when it is closed.
   ///
-  /// ``DatabaseTable`` decides, and knows the calls that wait.
-  final class ClusterDatabases: Databases {
-    private typealias Waiter = CheckedContinuation<Result<HostedDatabase, StatusError>, Never>
-    private typealias Table = DatabaseTable<HostedDatabase, Waiter>
-
-    private struct State {
-      var table: Table
-      /// Nil if the server was not given any.
-      var indexFile: ClusterIndexFile?
-      /// When databases were closed last because another one found no room.
-      var lastRoom = Int64.min
-      /// They wait until all databases are closed.
-      var ends: [CheckedContinuation<Void, Never>] = []
-      var waiterCount = 0
-    }
-
+  /// ``OpenDatabases`` has them, and the calls that wait.
+  final class ClusterDatabases: Databases, DatabaseOpener {
     let limits: DatabaseLimits
     let engine: ClusterEngine
     private let sortBudget: SortBudget
     /// Nil if queries may be without indexes.
     private let indexRules: RequiredIndexes?
     private let metrics: ServerMetrics?
-    private let state: Mutex<State>
+    /// Nil if the server was not given any.
+    private let indexFile = Mutex<ClusterIndexFile?>(nil)
+    private let databases: OpenDatabases
     private let follower: ClusterFollower
     private let known: KnownStorages
 
@@ -42,8 +30,6 @@
     /// A database without calls and listeners is closed after this time, in microseconds; and where another one finds no room.
     private static let idleMicroseconds: Int64 = 300_000_000
     private static let pauseMicroseconds: Int64 = 10_000_000
-    /// The least time from making room to making room again.
-    private static let roomMicroseconds: Int64 = 1_000_000
 
     /// Connects to the PostgreSQL server.
     ///
@@ -79,7 +65,7 @@
       self.metrics = metrics
       sortBudget = SortBudget(maximumBytes: limits.sortBytes)
       indexRules = limits.requiresIndexes ? RequiredIndexes() : nil
-      state = Mutex(State(table: Table(limit: limits.databases)))
+      databases = OpenDatabases(limit: limits.databases, clock: engine.clock.node, metrics: metrics)
       let known = KnownStorages()
       self.known = known
       follower = ClusterFollower(engine) { known.all.withLock { Array($0.values) } }
@@ -91,59 +77,16 @@
     // MARK: - Opening
 
     func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
-      let time = engine.clock.node.elapsedMicroseconds
-      if let known = state.withLock({ $0.table.use(id, at: time) }) { return known }
-      return try await awaitDatabase(id)
+      try await databases.database(id, by: self)
     }
 
-    private func awaitDatabase(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
-      let number = state.withLock { state in
-        state.waiterCount += 1
-        return state.waiterCount
-      }
-      let result = await withTaskCancellationHandler {
-        await withCheckedContinuation { (waiter: Waiter) in
-          let time = engine.clock.node.elapsedMicroseconds
-          change { table in
-            // Under the lock: a call that is cancelled later is found by `cancel`.
-            guard !Task.isCancelled else { return [.resume([waiter], .failure(Self.cancelled))] }
-            return table.ask(id, number, waiter, at: time)
-          }
-        }
-      } onCancel: {
-        state.withLock { $0.table.cancel(number, waitingFor: id) }?.resume(returning: .failure(Self.cancelled))
-      }
-      return try result.get()
-    }
-
-    private static let cancelled = StatusError(code: .cancelled, message: "The call was cancelled.")
-
-    /// Changes the table, and does what follows from it without the lock.
-    private func change(_ event: @Sendable (inout Table) -> [Table.Action]) {
-      let (actions, ends) = state.withLock { state -> ([Table.Action], [CheckedContinuation<Void, Never>]) in
-        let actions = event(&state.table)
-        guard state.table.isShutDown, state.table.isEmpty else { return (actions, []) }
-        defer { state.ends = [] }
-        return (actions, state.ends)
-      }
-      perform(actions)
-      for end in ends { end.resume() }
-    }
-
-    private func perform(_ actions: [Table.Action]) {
-      for action in actions {
-        switch action {
-        case .open(let id): Task { await open(id) }
-        case .close(let database): Task { await close(database) }
-        case .resume(let waiters, let result): for waiter in waiters { waiter.resume(returning: result) }
-        case .release: break
-        }
-      }
+    func beginOpening(_ id: DatabaseID) {
+      Task { await open(id) }
     }
 
     private func open(_ id: DatabaseID) async {
       do throws(StatusError) {
-        try requireRoom(state.withLock { $0.table.admit(id, .stored) })
+        try databases.require(databases.table { $0.admit(id, .stored) }, by: self)
         let storage = try await ClusterStorage.open(
           id, in: engine, limits: limits, sortBudget: sortBudget, metrics: metrics)
         let database = HostedDatabase(
@@ -151,24 +94,10 @@
           limits: limits, indexRules: indexRules, metrics: metrics)
         known.all.withLock { $0[id] = storage }
         let time = engine.clock.node.elapsedMicroseconds
-        change { $0.opened(id, database, at: time) }
-        if let file = state.withLock({ $0.indexFile }) { await storage.declare(file) }
+        databases.change(by: self) { $0.opened(id, database, at: time) }
+        if let file = indexFile.withLock({ $0 }) { await storage.declare(file) }
       } catch {
-        change { $0.failed(id, error) }
-      }
-    }
-
-    private func requireRoom(_ admission: Table.Admission) throws(StatusError) {
-      switch admission {
-      case .admitted: return
-      case .shutDown: throw Table.shutDownError
-      case .full:
-        metrics?.exceeded(.databases)
-        makeRoom()
-        throw StatusError(
-          code: .resourceExhausted,
-          message:
-            "\(limits.databases) databases are open, the most that one server serves (hearth serve --max-databases)")
+        databases.change(by: self) { $0.failed(id, error) }
       }
     }
 
@@ -194,14 +123,14 @@
     func declare(_ contents: IndexFile.Contents) async {
       indexRules?.declare(contents.declared)
       let file = ClusterIndexFile(definitions: contents.definitions, readTime: await engine.readTime())
-      state.withLock { $0.indexFile = file }
+      indexFile.withLock { $0 = file }
       for storage in known.all.withLock({ Array($0.values) }) { await storage.declare(file) }
     }
 
     // MARK: - Use and end
 
     func use() -> DatabasesUse {
-      let (count, databases) = state.withLock { ($0.table.count, $0.table.databases) }
+      let (count, databases) = databases.present
       return DatabasesUse(count: count, sortBytes: sortBudget.usedBytes, databases: databases.map { $0.use() })
     }
 
@@ -211,48 +140,30 @@
 
     func tend() async {
       await closeUnused(for: Self.idleMicroseconds)
-      for database in state.withLock({ $0.table.databases }) { await database.storage.trimHistory() }
+      for database in databases.present.all { await database.storage.trimHistory() }
     }
 
-    /// Closes databases that are not in use, so that those that found no room find it when they are tried again.
-    private func makeRoom() {
-      let now = engine.clock.node.elapsedMicroseconds
-      let isDue = state.withLock { state in
-        guard state.lastRoom <= now - Self.roomMicroseconds else { return false }
-        state.lastRoom = now
-        return true
-      }
-      if isDue { Task { await closeUnused(for: Self.pauseMicroseconds) } }
+    func beginMakingRoom() {
+      Task { await closeUnused(for: Self.pauseMicroseconds) }
     }
 
     private func closeUnused(for microseconds: Int64) async {
       let time = engine.clock.node.elapsedMicroseconds - microseconds
-      for id in state.withLock({ $0.table.unused(since: time) }) {
-        guard let database = state.withLock({ $0.table.beginClosing(id, unusedSince: time) }) else { continue }
+      for id in databases.table({ $0.unused(since: time) }) {
+        guard let database = databases.table({ $0.beginClosing(id, unusedSince: time) }) else { continue }
         await close(database)
       }
     }
 
-    private func close(_ database: HostedDatabase) async {
+    func close(_ database: HostedDatabase) async {
       known.all.withLock { $0[database.id] = nil }
       await database.storage.close()
-      change { $0.closed(database.id) }
+      databases.change(by: self) { $0.closed(database.id) }
     }
 
     func close() async {
       await follower.close()
-      let (actions, open) = state.withLock { $0.table.shutDown() }
-      perform(actions)
-      await withTaskGroup(of: Void.self) { group in
-        for database in open { group.addTask { await self.close(database) } }
-      }
-      await withCheckedContinuation { (end: CheckedContinuation<Void, Never>) in
-        let isOver = state.withLock { state in
-          if !state.table.isEmpty { state.ends.append(end) }
-          return state.table.isEmpty
-        }
-        if isOver { end.resume() }
-      }
+      await databases.close(by: self)
       await engine.close()
     }
   }
