@@ -1,3 +1,4 @@
+import ClusterSupport
 import Foundation
 import HearthServer
 import InteropSupport
@@ -50,13 +51,16 @@ extension ClientSuites {
       #expect(output.status == 0)
     }
 
-    @Test("twenty clients end with views as read afresh, and with sums that are right", .timeLimit(.minutes(15)))
-    func soak() async throws {
+    @Test(
+      "twenty clients end with views as read afresh, and with sums that are right, also on two nodes",
+      .timeLimit(.minutes(15)), arguments: ServedStorage.available)
+    func soak(storage: ServedStorage) async throws {
       let environment = ProcessInfo.processInfo.environment
       let seed = environment["HEARTH_SEED"] ?? String(Int.random(in: 1..<1_000_000))
       let name = "google javascript soak"
       let output = try await GoogleJavaScript.run(
-        "google_js_soak", [seed, environment["HEARTH_SECONDS"] ?? "120"], name: name)
+        "google_js_soak", [seed, environment["HEARTH_SECONDS"] ?? "120"], name: name,
+        against: ClientSuites.Backend(storage: storage))
       let counts = try #require(SuiteCounts(of: name, in: output.text), "\(output.text)")
       #expect(counts == SuiteCounts(passed: 20, failed: 0, skipped: 0), "\(output.text)")
       #expect(output.status == 0, "\(output.text)")
