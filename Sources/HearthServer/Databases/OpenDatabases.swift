@@ -50,7 +50,7 @@ final class OpenDatabases: Sendable {
   }
 
   /// The number of databases that count against the limit, and those that are open or blank.
-  var present: (count: Int, all: [HostedDatabase]) { state.withLock { ($0.table.count, $0.table.databases) } }
+  var present: (settled: Int, all: [HostedDatabase]) { state.withLock { ($0.table.count, $0.table.databases) } }
 
   /// Runs `body` with the table, under a lock. Changes that ask for something to be done go through ``change(by:_:)``.
   func table<Result: Sendable>(_ body: @Sendable (inout Table) -> Result) -> Result {
