@@ -49,6 +49,9 @@ package struct CallMethod: Sendable {
   /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
   /// connection's event loop.
   private(set) var isBrief = false
+  private var isLasting = false
+  /// A client that takes its time makes such a call as long as it likes.
+  var endsWithCredentials: Bool { kind == .requestStream || isLasting }
   /// Counts the parts of a request on its bytes. Nil for methods whose requests have no part that is counted.
   private(set) var count: Counter?
   /// Returns true for a request that ends a transaction, whose locks others may wait for. Nil for methods without such requests.
@@ -70,6 +73,13 @@ package struct CallMethod: Sendable {
   package var brief: CallMethod {
     var method = self
     method.isBrief = true
+    return method
+  }
+
+  /// The method as one whose calls last as long as clients take its responses.
+  package var lasting: CallMethod {
+    var method = self
+    method.isLasting = true
     return method
   }
 

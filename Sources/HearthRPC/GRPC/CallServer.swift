@@ -164,7 +164,7 @@ package final class CallServer: Sendable {
         call.keepRequest(request)
       }
       let credentials =
-        call.method.kind == .requestStream
+        call.method.endsWithCredentials
         ? call.endingWithCredentials(of: authenticator, checkedEvery: limits.credentialsInterval) : nil
       defer { credentials?.cancel() }
       if let interceptor, call.method.isIntercepted {

@@ -5,15 +5,26 @@ internal import Synchronization
 /// An origin of calls may hold as many bytes as it leaves free. So one at its limit leaves half of the budget to others, and two leave a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 ///
 /// Requests may wait for locks of transactions. So a request that ends a transaction must not fail because of the requests that wait for
-/// it. A rollback is a small request, and small requests are never refused; a commit of a transaction has a reserve.
+/// it. A rollback is a small request, and small requests are never refused. For a commit that names a transaction there is a reserve, which is
+/// shared as the budget is, but that one such request of an origin may have all that is free of it. What is in the reserve takes nothing from
+/// other requests: anybody can name a transaction.
 package final class RequestBudget: Sendable {
   /// Requests up to this size are always taken: the number of calls bounds them.
   static let smallBytes = 4 << 10
 
+  /// The bytes that a request holds.
+  struct Held: Sendable, Equatable {
+    var bytes = 0
+    /// Those of them that are in the reserve.
+    var reserved = 0
+  }
+
   private let limit: Int
   /// Beyond ``limit``, for commits of transactions.
   private let reserve: Int
+  /// Without the reserve.
   private let held = Atomic(0)
+  private let reserved = Atomic(0)
 
   init(limits: ServerLimits) {
     limit = limits.requestBytesInProgress
@@ -21,27 +32,51 @@ package final class RequestBudget: Sendable {
   }
 
   /// The bytes of all requests in progress.
-  package var bytes: Int { held.load(ordering: .relaxed) }
+  package var bytes: Int { held.load(ordering: .relaxed) + reserved.load(ordering: .relaxed) }
 
-  /// Counts further bytes of a request.
+  /// Counts a request, also in the place of less or more of the same.
   ///
   /// - Parameters:
-  ///   - count: At least 1.
-  ///   - total: All bytes of the request, these among them.
+  ///   - total: All bytes of the request.
+  ///   - known: What it holds by now.
   ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
-  /// - Returns: False if the request must be refused; its bytes then do not count.
-  func take(_ count: Int, of total: Int, for origin: CallOrigin, endsTransaction: () -> Bool) -> Bool {
+  /// - Returns: What it holds then; nil if the request must be refused, and still holds the same.
+  func take(_ total: Int, instead known: Held, for origin: CallOrigin, endsTransaction: () -> Bool) -> Held? {
+    let change = total - known.bytes
+    if change <= 0 {
+      let released = Held(bytes: -change, reserved: min(-change, known.reserved))
+      giveBack(released, of: origin)
+      return Held(bytes: total, reserved: known.reserved - released.reserved)
+    }
+    if takes(change, beside: known.bytes - known.reserved, total, origin) {
+      return Held(bytes: total, reserved: known.reserved)
+    }
+    guard endsTransaction(), reserves(change, beside: known.reserved, origin) else { return nil }
+    return Held(bytes: total, reserved: known.reserved + change)
+  }
+
+  private func takes(_ count: Int, beside known: Int, _ total: Int, _ origin: CallOrigin) -> Bool {
     let all = held.add(count, ordering: .relaxed).newValue
     let own = origin.requestBytes.add(count, ordering: .relaxed).newValue
-    let isOnlyOne = own == total && all <= limit || all == total
+    let isOnlyOne = own == known + count && all <= limit || all == known + count
     if total <= Self.smallBytes || isOnlyOne || own <= limit - all { return true }
-    if all <= limit + reserve, endsTransaction() { return true }
-    giveBack(count, of: origin)
+    giveBack(Held(bytes: count), of: origin)
     return false
   }
 
-  func giveBack(_ count: Int, of origin: CallOrigin) {
-    held.subtract(count, ordering: .relaxed)
-    origin.requestBytes.subtract(count, ordering: .relaxed)
+  private func reserves(_ count: Int, beside known: Int, _ origin: CallOrigin) -> Bool {
+    let all = reserved.add(count, ordering: .relaxed).newValue
+    let own = origin.reservedBytes.add(count, ordering: .relaxed).newValue
+    if own == known + count && all <= reserve || own <= reserve - all { return true }
+    giveBack(Held(bytes: count, reserved: count), of: origin)
+    return false
+  }
+
+  func giveBack(_ released: Held, of origin: CallOrigin) {
+    let bytes = released.bytes - released.reserved
+    held.subtract(bytes, ordering: .relaxed)
+    origin.requestBytes.subtract(bytes, ordering: .relaxed)
+    reserved.subtract(released.reserved, ordering: .relaxed)
+    origin.reservedBytes.subtract(released.reserved, ordering: .relaxed)
   }
 }

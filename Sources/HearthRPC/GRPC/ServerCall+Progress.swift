@@ -28,19 +28,19 @@ extension ServerCall {
 
   /// The request in progress has been answered, or has failed.
   func requestEnded() {
-    let count = requestBytesInProgress.exchange(0, ordering: .relaxed)
-    if count > 0 { load.requests.giveBack(count, of: origin) }
+    let held = requestInProgress.withLock { held in
+      defer { held = RequestBudget.Held() }
+      return held
+    }
+    if held.bytes > 0 { load.requests.giveBack(held, of: origin) }
   }
 
   private func countRequest(_ total: Int, endsTransaction: () -> Bool) throws(CallStatus) {
-    let change = total - requestBytesInProgress.load(ordering: .relaxed)
-    if change > 0 {
-      guard load.requests.take(change, of: total, for: origin, endsTransaction: endsTransaction) else {
-        throw .tooManyInProgress(total, load.limits.requestBytesInProgress)
-      }
-    } else if change < 0 {
-      load.requests.giveBack(-change, of: origin)
+    let isTaken = requestInProgress.withLock { held in
+      let taken = load.requests.take(total, instead: held, for: origin, endsTransaction: endsTransaction)
+      if let taken { held = taken }
+      return taken != nil
     }
-    requestBytesInProgress.store(total, ordering: .relaxed)
+    guard isTaken else { throw .tooManyInProgress(total, load.limits.requestBytesInProgress) }
   }
 }

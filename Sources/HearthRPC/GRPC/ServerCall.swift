@@ -85,8 +85,8 @@ package final class ServerCall: Sendable {
   let state = Mutex(State())
   /// Nil until the caller is identified.
   private let identified = Mutex<CallIdentity?>(nil)
-  /// Bytes that the request in progress counts for.
-  let requestBytesInProgress = Atomic(0)
+  /// What the request in progress counts for.
+  let requestInProgress = Mutex(RequestBudget.Held())
 
   init(
     number: Int, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?, load: ServerLoad,

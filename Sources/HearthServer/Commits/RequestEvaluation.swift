@@ -10,12 +10,13 @@ struct RequestEvaluation {
   private let maximumRewrittenBytes: Int
   private let metrics: ServerMetrics?
 
+  /// - Throws: As ``CommitGuard/inOneAttempt()``.
   init(
     _ request: CommitRequest, in databaseID: DatabaseID, at version: SnapshotVersion, maximumRewrittenBytes: Int,
     metrics: ServerMetrics?
-  ) {
+  ) throws(StatusError) {
     var request = request
-    request.commitGuard = request.commitGuard?.inOneAttempt()
+    request.commitGuard = try request.commitGuard?.inOneAttempt()
     (self.request, self.databaseID, self.version) = (request, databaseID, version)
     self.maximumRewrittenBytes = maximumRewrittenBytes
     self.metrics = metrics

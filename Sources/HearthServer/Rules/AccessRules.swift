@@ -40,6 +40,7 @@ package final class AccessRules: AccessGuard {
   private let databases: UsersDatabases?
   private let clock: ServerClock
   private let state: Mutex<State>
+  private let turns = RuleTurns()
 
   /// - Parameters:
   ///   - rules: For projects without rules of their own.
@@ -142,9 +143,11 @@ package final class AccessRules: AccessGuard {
     }
     switch access {
     case .get, .list, .aggregate, .write, .watch:
-      return RuleCheck(
+      var check = RuleCheck(
         rules: rules, auth: caller.ruleValue, database: database, time: clock.now(), explains: isDevelopment,
         counter: counter)
+      check.turns = turns
+      return check
     // Clients of users need none: they read, and commit on condition that nothing has changed. An open one locks what others write.
     case .beginTransaction:
       guard isDevelopment else { throw .insufficientPermissions }

@@ -16,12 +16,16 @@ struct RuleCheck: Sendable {
   let counter: CoverageCounter?
   /// The effort of the request to which the decisions belong; nil if each is a request of its own.
   private(set) var sharedEffort: RuleEffort?
+  /// Nil if decisions need not wait for their turn.
+  var turns: RuleTurns?
+  /// The check by the rules of now, for a commit that has waited.
+  var renewed: (@Sendable () throws(StatusError) -> RuleCheck?)?
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
   private static let documentsOfRequest = 20
 
-  /// Reads documents, found or missing.
-  typealias Reading = @Sendable ([DocumentKey]) async throws(StatusError) -> [Document]
+  /// Reads the first of some documents, found or missing: as many as make a piece.
+  typealias Reading = @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document]
 
   init(
     rules: RuleSet, auth: RuleValue, database: DatabaseID, time: Timestamp, explains: Bool, counter: CoverageCounter?
@@ -39,49 +43,66 @@ struct RuleCheck: Sendable {
 
   private var effort: RuleEffort { sharedEffort ?? RuleEffort() }
 
+  /// The turn of the decisions on a request of the current call.
+  func turn() -> RuleTurn { RuleTurn(turns, of: CallSender.current) }
+
   // MARK: - Reads
 
   /// Decides whether the caller may get documents.
   ///
   /// - Parameters:
   ///   - documents: As they are stored, found or missing.
+  ///   - turn: That of the request.
   ///   - read: Reads further ones as they are at the same version.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   /// - Throws: PERMISSION_DENIED; what `read` throws.
   @discardableResult
-  func get(_ documents: [Document], _ read: Reading) async throws(StatusError) -> RuleBasis {
+  func get(
+    _ documents: [Document], in turn: RuleTurn? = nil, _ read: Reading
+  ) async throws(StatusError) -> RuleBasis {
     var known = KnownDocuments(database, effort)
-    try await get(documents, &known, read)
+    try await get(documents, &known, turn ?? self.turn(), read)
     return known.basis
   }
 
   /// Decides whether the caller may get documents, which are read piece by piece and not kept.
-  ///
-  /// - Parameter first: Reads the first of some documents, as many as make a piece.
   @discardableResult
-  func get(
-    _ keys: [DocumentKey], first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document],
-    _ read: Reading
-  ) async throws(StatusError) -> RuleBasis {
+  func get(_ keys: [DocumentKey], _ read: Reading) async throws(StatusError) -> RuleBasis {
     var known = KnownDocuments(database, effort)
+    let turn = turn()
     var rest = keys[...]
     while !rest.isEmpty {
-      let documents = try await first(rest)
+      let documents = try await self.read(rest, in: turn, read)
       guard !documents.isEmpty else { break }
       rest = rest.dropFirst(documents.count)
-      try await get(documents, &known, read)
+      try await get(documents, &known, turn, read)
     }
     return known.basis
   }
 
+  /// Reads a piece. If it is large and the turn has not begun, it is given up until then.
+  func read(
+    _ keys: ArraySlice<DocumentKey>, in turn: RuleTurn, _ read: Reading
+  ) async throws(StatusError) -> [Document] {
+    if !turn.hasBegun {
+      let documents = try await read(keys)
+      if documents.reduce(0, { $0 + $1.fields.bytes.count }) <= RuleTurns.largeBytes { return documents }
+    } else {
+      return try await read(keys)
+    }
+    try await turn.begin()
+    return try await read(keys)
+  }
+
   private func get(
-    _ documents: [Document], _ known: inout KnownDocuments, _ read: Reading
+    _ documents: [Document], _ known: inout KnownDocuments, _ turn: RuleTurn, _ read: Reading
   ) async throws(StatusError) {
     for document in documents {
+      if document.fields.bytes.count > RuleTurns.largeBytes { try await turn.begin() }
       let fields = StoredFields(of: document)
       let request = RuleRequest(
         .get, document.key, in: database, auth: auth, time: RuleTimestamp(time), stored: fields)
-      try await decide(.get, &known, read, on: document.key) { lookUp throws(StatusError) in
+      try await decide(.get, &known, turn, read, on: document.key) { lookUp throws(StatusError) in
         try fields.checked(rules.evaluate(request, isTraced: counter != nil, lookUp: lookUp))
       }
     }
@@ -97,10 +118,10 @@ struct RuleCheck: Sendable {
   @discardableResult
   func list(_ query: Query, skipping offset: Int = 0, _ read: Reading) async throws(StatusError) -> RuleBasis {
     // A query that names a document is a get with conditions.
-    if let key = query.documentAtPath { return try await get(read([key]), read) }
+    if let key = query.documentAtPath { return try await get([key], read) }
     guard let ruleQuery = RuleQuery(query, skipping: offset, in: database) else { throw .insufficientPermissions }
     var known = KnownDocuments(database, effort)
-    try await decide(.list, &known, read, on: nil) {
+    try await decide(.list, &known, turn(), read, on: nil) {
       rules.evaluate(ruleQuery, auth: auth, time: RuleTimestamp(time), isTraced: counter != nil, lookUp: $0)
     }
     return known.basis
@@ -108,7 +129,7 @@ struct RuleCheck: Sendable {
 
   /// Evaluates until everything is read that rules look up.
   private func decide(
-    _ method: RuleMethod, _ known: inout KnownDocuments, _ read: Reading, on key: DocumentKey?,
+    _ method: RuleMethod, _ known: inout KnownDocuments, _ turn: RuleTurn, _ read: Reading, on key: DocumentKey?,
     _ evaluate: (@escaping (LookedUpDocument) -> DocumentLookup) throws(StatusError) -> RuleDecision
   ) async throws(StatusError) {
     while true {
@@ -128,12 +149,29 @@ struct RuleCheck: Sendable {
         let unread = known.unread(among: wanted)
         // Each round makes all of them known.
         guard !unread.isEmpty else { throw .insufficientPermissions }
-        let documents = try await read(Array(Set(unread.map(\.key))))
-        let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
-        for (name, key) in unread {
+        try await add(unread, to: &known, turn, read)
+      }
+    }
+  }
+
+  /// Reads documents piece by piece, as far as the request may make the effort.
+  private func add(
+    _ unread: [(name: LookedUpDocument, key: DocumentKey)], to known: inout KnownDocuments, _ turn: RuleTurn,
+    _ read: Reading
+  ) async throws(StatusError) {
+    let names = Dictionary(grouping: unread, by: \.key)
+    var rest = Array(names.keys)[...]
+    while !rest.isEmpty {
+      if known.bytes > RuleTurns.largeBytes { try await turn.begin() }
+      let documents = try await self.read(rest, in: turn, read)
+      let count = max(documents.count, 1)
+      let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
+      for key in rest.prefix(count) {
+        for (name, _) in names[key] ?? [] {
           try spend(known.add(byKey[key] ?? .missing(key, version: .none), for: name), known)
         }
       }
+      rest = rest.dropFirst(count)
     }
   }
 
@@ -168,8 +206,12 @@ struct RuleCheck: Sendable {
 // MARK: - Writes
 
 extension RuleCheck: CommitGuard {
-  /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others.
-  func inOneAttempt() -> RuleCheck { sharing(effort) }
+  /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others. It has
+  /// the rules of its time, too, and fails if its caller's credentials have expired in the meantime.
+  func inOneAttempt() throws(StatusError) -> RuleCheck {
+    guard let renewed, let check = try renewed() else { return sharing(effort) }
+    return check.sharing(effort)
+  }
 
   /// The documents that rules look up are read from the storage, or from the request for the state after it.
   func check(
@@ -279,6 +321,8 @@ private struct KnownDocuments {
   /// Documents that the query names and on whose contents the answer depends.
   private var named: Set<LookedUpDocument> = []
   private var usesTime = false
+  /// The bytes of the documents that were looked up.
+  private(set) var bytes = 0
   private let effort: RuleEffort
 
   init(_ database: DatabaseID, _ effort: RuleEffort) {
@@ -312,6 +356,7 @@ private struct KnownDocuments {
     _ document: Document, for name: LookedUpDocument, isWritten: Bool = false
   ) throws(StatusError) -> Int {
     let (map, effort) = try effort.fields(of: document)
+    bytes += document.fields.bytes.count
     states[name] = map.map { .found($0) } ?? (isWritten ? .removed : .missing)
     return effort
   }

@@ -7,15 +7,21 @@ internal import HearthWire
 /// No other code of a call names the database, its storage or its transactions; `scripts/structure --check` ensures that.
 struct Session: Sendable {
   private let named: Caller
+  /// When the credentials of the caller expire; nil for those that do not.
+  private let expiry: ContinuousClock.Instant?
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
   /// The effort of the rules for ``firstDocuments(of:at:)`` and its sibling, whose pieces belong to one call. Streams do not call them.
   private let effort = RuleEffort()
 
-  init(_ database: HostedDatabase, of caller: Caller, accessGuard: any AccessGuard, seal: CallerSeal) {
+  init(
+    _ database: HostedDatabase, of caller: Caller, expiry: ContinuousClock.Instant? = nil,
+    accessGuard: any AccessGuard, seal: CallerSeal
+  ) {
     self.database = database
     named = caller
+    self.expiry = expiry
     self.accessGuard = accessGuard
     self.seal = seal
   }
@@ -39,17 +45,32 @@ struct Session: Sendable {
   ///
   /// - Parameter version: Nil for the present.
   private func reading(at version: SnapshotVersion?) -> RuleCheck.Reading {
-    { [storage] keys throws(StatusError) in try await storage.documents(for: keys, at: version).documents }
+    { [storage] keys throws(StatusError) in try await storage.firstDocuments(of: keys, at: version).documents }
   }
 
-  /// Decides by rules on documents of any number and size.
-  private func get(
-    _ keys: [DocumentKey], by rules: RuleCheck, at version: SnapshotVersion?
-  ) async throws(StatusError) -> RuleBasis {
-    let first: @Sendable (ArraySlice<DocumentKey>) async throws(StatusError) -> [Document] = {
-      [storage] keys throws(StatusError) in try await storage.firstDocuments(of: keys, at: version).documents
+  /// Reads documents on which rules decide. Large ones are given up until it is the caller's turn, and read again.
+  private func decided(
+    by rules: RuleCheck?, _ read: () async throws(StatusError) -> QueryAnswer
+  ) async throws(StatusError) -> QueryAnswer {
+    guard let rules else { return try await read() }
+    let turn = rules.turn()
+    if let answer = try await smallAnswer(read) {
+      try await rules.get(answer.documents, in: turn, reading(at: answer.readVersion))
+      return answer
     }
-    return try await rules.get(keys, first: first, reading(at: version))
+    try await turn.begin()
+    let answer = try await read()
+    try await rules.get(answer.documents, in: turn, reading(at: answer.readVersion))
+    return answer
+  }
+
+  /// - Returns: Nil if the answer is large.
+  private func smallAnswer(
+    _ read: () async throws(StatusError) -> QueryAnswer
+  ) async throws(StatusError) -> QueryAnswer? {
+    let answer = try await read()
+    let bytes = answer.documents.reduce(0) { $0 + $1.fields.bytes.count }
+    return bytes <= RuleTurns.largeBytes ? answer : nil
   }
 }
 
@@ -100,23 +121,21 @@ extension Session {
 extension Session {
   /// As ``ServerStorage/documents(for:at:)``.
   func documents(for keys: [DocumentKey], at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
-    let rules = try check(.get(keys[...]))
-    let answer = try await storage.documents(for: keys, at: version)
-    try await rules?.get(answer.documents, reading(at: answer.readVersion))
-    return answer
+    try await decided(by: check(.get(keys[...]))) { () throws(StatusError) in
+      try await storage.documents(for: keys, at: version)
+    }
   }
 
   /// As ``ServerStorage/firstDocuments(of:at:)``.
   func firstDocuments(
     of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
-    let rules = try check(.get(keys))
-    let answer = try await storage.firstDocuments(of: keys, at: version)
-    try await rules?.sharing(effort).get(answer.documents, reading(at: answer.readVersion))
-    return answer
+    try await decided(by: check(.get(keys))?.sharing(effort)) { () throws(StatusError) in
+      try await storage.firstDocuments(of: keys, at: version)
+    }
   }
 
-  /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece.
+  /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for each piece: rules may have been replaced since the last one.
   ///
   /// - Parameters:
   ///   - kept: The number of documents that the caller gets, if the query reads more: some first ones that are skipped, or one to see whether
@@ -126,12 +145,12 @@ extension Session {
     of query: Query, keeping kept: Int? = nil, skipping offset: Int = 0, after cursor: QueryCursor?,
     at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
-    guard cursor == nil, let rules = try check(.list(query)) else {
+    guard let rules = try check(.list(query)) else {
       return try await storage.page(of: query, after: cursor, at: version)
     }
     let wanted = kept.map { query.with(limit: $0) } ?? query
     return try await decided(by: rules, on: wanted, skipping: offset, at: version) { version throws(StatusError) in
-      try await storage.page(of: query, after: nil, at: version)
+      try await storage.page(of: query, after: cursor, at: version)
     }
   }
 
@@ -239,7 +258,7 @@ extension Session {
       switch access {
       case .list(let query, let offset), .aggregate(_, let query, let offset):
         try await rules.list(query, skipping: offset, reading(at: nil))
-      default: _ = try await get(keys, by: rules, at: nil)
+      default: try await rules.get(keys, reading(at: nil))
       }
     }
     return try await database.transactions.read(openedTransaction(transaction), keys: keys, query: query)
@@ -264,6 +283,18 @@ extension Session {
 // MARK: - Writes
 
 extension Session {
+  /// The check of a commit, which is renewed for each attempt.
+  private func writeCheck(_ mutations: [Mutation]) throws(StatusError) -> RuleCheck? {
+    var rules = try check(.write(mutations))
+    rules?.renewed = { [self] () throws(StatusError) in
+      if let expiry, .now >= expiry {
+        throw StatusError(code: .unauthenticated, message: "The token of the call has expired.")
+      }
+      return try check(.write(mutations))
+    }
+    return rules
+  }
+
   /// As ``ServerStorage/commit(_:)``. A label is the caller's own: another caller's request with the same one is another request.
   ///
   /// - Parameter effort: The effort of the request to which the commit belongs; nil if it is one of its own.
@@ -271,7 +302,7 @@ extension Session {
     _ request: CommitRequest, sharing effort: RuleEffort? = nil
   ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    let rules = try check(.write(request.mutations))?.sharing(effort)
+    let rules = try writeCheck(request.mutations)?.sharing(effort)
     request.commitGuard = rules
     request.sender = CallSender.current
     request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
@@ -300,7 +331,7 @@ extension Session {
   ) async throws(StatusError) -> CommitOutcome {
     var request = CommitRequest(mutations: mutations)
     guard !transaction.isEmpty else { return try await commit(request) }
-    request.commitGuard = try check(.write(mutations))
+    request.commitGuard = try writeCheck(mutations)
     request.sender = CallSender.current
     let ending = request
     let transaction = try openedTransaction(transaction)
@@ -415,7 +446,7 @@ extension Session {
           )
         }
         keys = named
-        basis = try await get(named, by: rules, at: version)
+        basis = try await rules.get(named, reading(at: version))
       }
     } catch {
       throw Self.watchFailure(error)

@@ -17,12 +17,15 @@ struct Sessions: Sendable {
 
   /// A session of a call's caller in the database of this name. It does not suspend if the database is open.
   func open(_ id: DatabaseID, for call: ServerCall) async throws(StatusError) -> Session {
-    try await open(id, of: Self.caller(of: call))
+    try await open(id, of: Self.caller(of: call), expiry: call.identity?.expiry)
   }
 
-  func open(_ id: DatabaseID, of caller: Caller) async throws(StatusError) -> Session {
+  func open(
+    _ id: DatabaseID, of caller: Caller, expiry: ContinuousClock.Instant? = nil
+  ) async throws(StatusError) -> Session {
     try accessGuard.checkOpening(id, by: caller)
-    return Session(try await databases.database(id), of: caller, accessGuard: accessGuard, seal: seal)
+    return Session(
+      try await databases.database(id), of: caller, expiry: expiry, accessGuard: accessGuard, seal: seal)
   }
 
   /// The names of the databases that exist and whose collections the caller may list, in order.

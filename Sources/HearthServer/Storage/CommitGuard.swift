@@ -4,7 +4,9 @@ internal import HearthModel
 protocol CommitGuard: Sendable {
   /// The guard for one attempt to carry the request out, in which it may be asked several times. A request that has waited for locks is
   /// attempted again.
-  func inOneAttempt() -> Self
+  ///
+  /// - Throws: A status if the caller may not make it any more.
+  func inOneAttempt() throws(StatusError) -> Self
 
   /// - Parameters:
   ///   - writes: The documents that the request writes or verifies, each once, in the order of their first write.

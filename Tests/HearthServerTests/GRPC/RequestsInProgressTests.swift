@@ -221,16 +221,48 @@ struct RequestsInProgressTests {
     let budget = RequestBudget(limits: limits)
     let origins = (0..<3).map { _ in CallOrigin() }
     func take(_ count: Int, _ origin: CallOrigin, ends: Bool = false) -> Bool {
-      budget.take(count, of: count, for: origin) { ends }
+      budget.take(count, instead: RequestBudget.Held(), for: origin) { ends } != nil
     }
     #expect(take(2_000_000, origins[0]))
-    budget.giveBack(2_000_000, of: origins[0])
+    budget.giveBack(RequestBudget.Held(bytes: 2_000_000), of: origins[0])
     #expect((0..<10).count { _ in take(100_000, origins[0]) } == 5)
     #expect((0..<10).count { _ in take(50_000, origins[1]) } == 5)
     #expect(take(200_000, origins[2]))
     #expect(!take(100_000, origins[0]))
-    #expect((0..<10).count { _ in take(100_000, origins[0], ends: true) } == 3)
+    #expect((0..<10).count { _ in take(100_000, origins[0], ends: true) } == 1)
+    #expect((0..<10).count { _ in take(100_000, origins[1], ends: true) } == 1)
     #expect(take(RequestBudget.smallBytes, origins[0]))
-    #expect(budget.bytes == 1_250_000 + RequestBudget.smallBytes)
+    #expect(budget.bytes == 1_150_000 + RequestBudget.smallBytes)
+  }
+
+  @Test("requests that name transactions take nothing from those of others, and leave room to further ones")
+  func reserve() {
+    var limits = ServerLimits()
+    (limits.requestBytesInProgress, limits.requestBytes) = (1_000_000, 400_000)
+    let budget = RequestBudget(limits: limits)
+    let (flood, honest) = (CallOrigin(), CallOrigin())
+    var held: [RequestBudget.Held] = []
+    for _ in 0..<20 {
+      if let taken = budget.take(100_000, instead: RequestBudget.Held(), for: flood, endsTransaction: { true }) {
+        held.append(taken)
+      }
+    }
+    #expect(held.count == 5 + 2 && held.count { $0.reserved > 0 } == 2)
+    func take(_ count: Int, instead known: RequestBudget.Held = .init(), ends: Bool = false) -> RequestBudget.Held? {
+      budget.take(count, instead: known, for: honest) { ends }
+    }
+    let first = take(250_000)
+    #expect(first == RequestBudget.Held(bytes: 250_000))
+    // Its transaction, whose request grows when it is decoded.
+    let commit = take(150_000, ends: true)
+    #expect(commit == RequestBudget.Held(bytes: 150_000, reserved: 150_000))
+    let decoded = commit.flatMap { take(200_000, instead: $0, ends: true) }
+    #expect(decoded == RequestBudget.Held(bytes: 200_000, reserved: 200_000))
+    #expect(decoded.flatMap { take(120_000, instead: $0) } == RequestBudget.Held(bytes: 120_000, reserved: 120_000))
+    for taken in held { budget.giveBack(taken, of: flood) }
+    budget.giveBack(RequestBudget.Held(bytes: 120_000, reserved: 120_000), of: honest)
+    #expect(budget.bytes == 250_000)
+    if let first { budget.giveBack(first, of: honest) }
+    #expect(budget.bytes == 0)
   }
 }

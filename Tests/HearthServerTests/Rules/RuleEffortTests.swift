@@ -132,7 +132,7 @@ struct RuleEffortTests {
     }
     request.commitGuard = commitGuard
     try attempt(60)
-    request.commitGuard = commitGuard.inOneAttempt()
+    request.commitGuard = try commitGuard.inOneAttempt()
     #expect(throws: StatusError.insufficientPermissions) { try attempt(60) }
   }
 
