@@ -42,7 +42,6 @@ struct CheckedQuery {
     query =
       search == nil && !aggregations.isEmpty ? Aggregation.query(decoded.query, for: aggregations) : decoded.query
     indexNeeds = query.indexNeeds(comparing: search?.index)
-    try database.indexRules?.check(indexNeeds, in: database.id)
     isShallow = decoded.isShallow
     offset = decoded.offset
     projection = Projection(paths: decoded.projection)

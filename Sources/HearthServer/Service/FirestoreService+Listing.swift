@@ -19,6 +19,7 @@ extension FirestoreService {
       throw StatusError.invalid("collection id must be set when show_missing is true")
     }
     let query = try listQuery(message, under: parent.path, in: database)
+    try await database.requireIndexes(query.indexNeeds(), for: query)
     let selector = ReadPlan.Selector(message.consistencySelector)
     // A missing document is listed because of what is below it.
     let locked = message.showMissing ? Query(path: parent.path, collectionGroup: "") : query
@@ -50,7 +51,6 @@ extension FirestoreService {
       ? Query(path: parent, collectionGroup: "", explicitOrders: orders)
       : Query(path: parent.appending(id), explicitOrders: orders)
     try QueryChecks.check(DecodedQuery(query: query))
-    try database.indexRules?.check(query.indexNeeds(), in: database.id)
     return query
   }
 }

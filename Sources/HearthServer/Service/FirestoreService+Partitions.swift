@@ -21,6 +21,7 @@ extension FirestoreService {
       throw StatusError.invalid("PartitionQueryRequest.query_type: no structured query is set")
     }
     let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
+    try await database.requireIndexes(for: decoded)
     try requirePartitionable(decoded)
     guard message.partitionCount > 0 else {
       throw StatusError.invalid("partition_count is \(message.partitionCount), but must be positive")

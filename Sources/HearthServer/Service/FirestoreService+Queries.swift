@@ -15,6 +15,7 @@ extension FirestoreService {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
     let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
+    try await database.requireIndexes(for: decoded)
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, for: .list(decoded.query, skipping: decoded.offset), in: database)
@@ -56,6 +57,7 @@ extension FirestoreService {
     let aggregations = try Aggregation.decode(aggregationQuery.aggregations)
     let decoded = try CheckedQuery(
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
+    try await database.requireIndexes(for: decoded)
     if message.hasExplainOptions { try database.checkExplaining(decoded.query) }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(

@@ -80,8 +80,6 @@ extension Session {
   var id: DatabaseID { database.id }
   var translator: WireTranslator { database.translator }
   var limits: DatabaseLimits { database.limits }
-  /// Nil if queries may be without indexes.
-  var indexRules: RequiredIndexes? { database.indexRules }
   /// Nil if the program has no metrics backend.
   var metrics: ServerMetrics? { database.metrics }
 
@@ -188,6 +186,26 @@ extension Session {
       guard error.code == .failedPrecondition else { throw error }
       throw StatusError(code: .unavailable, message: "The version that was read is no longer kept; try again.")
     }
+  }
+
+  /// Checks that production has the indexes of a query, unless queries may be without. Which indexes there are is for those who may list its
+  /// result.
+  ///
+  /// - Throws: FAILED_PRECONDITION with the definition of an index that lacks; PERMISSION_DENIED.
+  func requireIndexes(
+    _ needs: [IndexNeed], for query: Query, skipping offset: Int = 0
+  ) async throws(StatusError) {
+    do throws(StatusError) {
+      try database.indexRules?.check(needs, in: database.id)
+    } catch {
+      try await check(.list(query, skipping: offset))?.list(query, skipping: offset, reading(at: nil))
+      throw error
+    }
+  }
+
+  /// As ``requireIndexes(_:for:skipping:)``.
+  func requireIndexes(for checked: CheckedQuery) async throws(StatusError) {
+    try await requireIndexes(checked.indexNeeds, for: checked.asked, skipping: checked.offset)
   }
 
   /// As ``ServerStorage/plan(of:)``.

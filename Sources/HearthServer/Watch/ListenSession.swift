@@ -100,6 +100,9 @@ struct ListenSession {
     do {
       target = try WatchTargetDecoder(database: database).decode(message, id: id)
       target.memory = memory
+      if case .query(let query) = target.source {
+        try await database.requireIndexes(query.indexNeeds(), for: query)
+      }
     } catch {
       return try await refuse(id, StatusError(describing: error))
     }

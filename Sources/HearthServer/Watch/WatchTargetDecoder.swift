@@ -25,7 +25,6 @@ struct WatchTargetDecoder {
       }
       try QueryChecks.check(decoded)
       try QueryLimits.check(decoded.query, limits: database.limits, metrics: database.metrics)
-      try database.indexRules?.check(decoded.query.indexNeeds(), in: database.id)
       return WatchedTarget(id: id, source: .query(decoded.query), isOnce: message.once)
     case nil:
       throw StatusError(code: .invalidArgument, message: "Target.target_type: neither query nor documents is set")
