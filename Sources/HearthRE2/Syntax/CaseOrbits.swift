@@ -44,7 +44,8 @@ struct CaseOrbits: Sendable {
     for range in set.ranges {
       var place = firstMember(from: range.lower)
       while place < members.count, members[place].scalar <= range.upper {
-        ranges += orbits[members[place].orbit].lazy.map { ScalarRange($0) }
+        // Most are in a large set already, and all that is added is sorted.
+        ranges += orbits[members[place].orbit].lazy.filter { !set.contains($0) }.map { ScalarRange($0) }
         place += 1
       }
     }
