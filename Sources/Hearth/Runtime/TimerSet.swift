@@ -49,9 +49,8 @@ extension TimerKind {
   var isAttempt: Bool {
     switch self {
     case .listenStreamConnectionBackoff, .writeStreamConnectionBackoff, .asyncQueueRetry: true
-    case .listenStreamIdle, .writeStreamIdle, .onlineStateTimeout, .ownWritesTimeout, .lruGarbageCollection,
-      .clientMetadataRefresh,
-      .conflictRetry, .indexBackfill:
+    case .listenStreamIdle, .writeStreamIdle, .onlineStateTimeout, .ownWritesTimeout, .answerTimeout,
+      .lruGarbageCollection, .clientMetadataRefresh, .conflictRetry, .indexBackfill:
       false
     }
   }

@@ -62,6 +62,7 @@ extension CacheOutbox {
     _ batch: MutationBatch, by outcome: LocalStore.ConflictOutcome, user: MutationQueue.UserRow, at time: Timestamp
   ) throws {
     try queue.remove(batch, user: user)
+    try showAnew(batch.keys.subtracting(outcome.mutations.map(\.key)))
     if outcome.mutations.isEmpty {
       let ending = outcome.ending.map { WriteOutcome.failed($0) }
       let version = outcome.remote.values.map(\.version).max() ?? .none

@@ -25,7 +25,7 @@ extension CacheOutbox {
     _ batch: MutationBatch, _ error: StatusError, hasEffect: Bool = false, user: MutationQueue.UserRow,
     at time: Timestamp
   ) throws -> DocumentMap {
-    let remote = try localDocuments.remoteDocuments(for: batch.keys)
+    let remote = try showAnew(batch.keys)
     try queue.remove(batch, user: user)
     try references.touchLeftByBatch(batch.keys.sorted())
     try bases.leave(batch.keys, without: batch.batchID, user: user)
@@ -36,6 +36,30 @@ extension CacheOutbox {
     let changes = try localDocuments.recalculate(remote, user: user)
     let active = try transactions.user.row()
     return active == user ? changes : try localDocuments.localView(of: batch.keys, user: active)
+  }
+
+  /// Stores documents whose batch leaves the queue with a time of reading after the last snapshot.
+  ///
+  /// While the batch hid what the backend has, a query may have noted a result without such a document as free of documents in limbo. Queries
+  /// that build on that result look only at documents that were read later.
+  ///
+  /// - Returns: The remote documents.
+  @discardableResult
+  func showAnew(_ keys: Set<DocumentKey>) throws -> DocumentMap {
+    let readTime = try timeAfterLastSnapshot()
+    var remote = try localDocuments.remoteDocuments(for: keys)
+    for (key, document) in remote.sorted(by: { $0.key < $1.key })
+    where !document.isUnknown && document.readTime < readTime {
+      var shown = document
+      shown.readTime = readTime
+      try documents.set(shown)
+      remote[key] = shown
+    }
+    return remote
+  }
+
+  func timeAfterLastSnapshot() throws -> SnapshotVersion {
+    SnapshotVersion(try globals.lastRemoteSnapshotVersion().timestamp.next)
   }
 
   /// Brings the base values in the batches behind a removed one in line with what is now before them.

@@ -108,6 +108,7 @@ package final class CacheOutbox {
     let versions = result.documentVersions
     var outcome = RemovedBatch(batch: batch, storedParts: try storedParts(of: batch, user: user), user: user)
     let parts = result.parts
+    let readTime = try timeAfterLastSnapshot()
     for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
       guard let before = remote[key] else { continue }
       guard before.version < versions[key] ?? result.commitVersion else {
@@ -117,7 +118,7 @@ package final class CacheOutbox {
       var after = before
       try part.batch.applyToRemoteDocument(&after, result: part)
       guard !after.isUnknown else { continue }
-      after.readTime = result.commitVersion
+      after.readTime = max(result.commitVersion, readTime)
       try documents.set(after)
       remote[key] = after
       outcome.changes[key] = (before, after)

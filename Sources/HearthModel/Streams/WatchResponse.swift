@@ -5,6 +5,16 @@ package enum WatchResponse: Equatable, Sendable {
   case existenceFilter(WatchExistenceFilter)
   /// A message that cannot be decoded. The rest of the stream can.
   case unreadable(UnreadableWatchMessage)
+
+  /// The targets that it names. A message for all of them names none.
+  package var namedTargets: [TargetID] {
+    switch self {
+    case .targetChange(let change): change.targetIDs
+    case .documentChange(let change): change.updatedTargetIDs + change.removedTargetIDs
+    case .existenceFilter(let filter): [filter.targetID]
+    case .unreadable(let message): message.targetIDs
+    }
+  }
 }
 
 /// A message of the watch stream that names its targets and otherwise cannot be decoded.

@@ -104,7 +104,7 @@ struct BackendLink {
   }
 
   /// A timer fired that the watch stream or the online state asked for.
-  mutating func timerFired(_ kind: TimerKind) -> [SyncAction] {
+  mutating func timerFired(_ kind: TimerKind, confirmed: ConfirmedKeys) -> [SyncAction] {
     switch kind {
     case .listenStreamIdle:
       return watchStreamIdle()
@@ -112,9 +112,10 @@ struct BackendLink {
       return watchStream.backoffTimerFired(now: now, nextID: numbers.next)
     case .onlineStateTimeout:
       let (isWaiting, isBehind) = (awaitsResults, watchStream.isBehind)
-      return changeOnlineState { $0.timerFired(isWaiting: isWaiting, isBehind: isBehind) }
+      return askOn(without: faultyTargets.timePassed(), confirmed)
+        + changeOnlineState { $0.timerFired(isWaiting: isWaiting, isBehind: isBehind) }
     case .writeStreamIdle, .writeStreamConnectionBackoff, .asyncQueueRetry, .lruGarbageCollection, .indexBackfill,
-      .clientMetadataRefresh, .conflictRetry, .ownWritesTimeout:
+      .clientMetadataRefresh, .conflictRetry, .ownWritesTimeout, .answerTimeout:
       assertionFailure("The timer \(kind) is none of the link's.")
       return []
     }
@@ -273,6 +274,12 @@ extension BackendLink {
       if let target = targets[next] { actions += sendAdd(target, confirmed) }
     }
     return actions
+  }
+
+  /// Asks for a target although the one before has no answer.
+  private mutating func askOn(without next: TargetID?, _ confirmed: ConfirmedKeys) -> [SyncAction] {
+    guard watchStream.isOpen, let target = next.flatMap({ targets[$0] }) else { return [] }
+    return sendAdd(target, confirmed)
   }
 
   /// Leaves a snapshot alone that is older than one seen before: everything gathered so far stays for the next.

@@ -11,6 +11,7 @@ internal import HearthModel
 /// |---|---|---|
 /// | the stream opens | all targets are asked for | the first one is asked for |
 /// | a target is answered | - | the next one is asked for |
+/// | a target is not answered for ten seconds or more | - | the next one is asked for |
 /// | a target is added | it is asked for | it is the last one, or asked for if all are answered |
 /// | the stream ends, all targets are answered | - | all at once |
 /// | the stream ends at a target | after ``endsBeforeSearch`` ends: one by one | it is suspect; after ``endsOfFaulty`` such ends it is given up |
@@ -28,6 +29,10 @@ struct FaultyTargetSearch {
   private var waiting: [TargetID] = []
   /// The one that the backend was asked for last, of those that are asked for one by one.
   private var asked: TargetID?
+  /// The one that was asked for last when the timer ran out.
+  private var overdue: TargetID?
+  /// The targets without an answer behind which others were asked for all the same.
+  private var slow: Set<TargetID> = []
 
   private var isOneByOne: Bool { ends >= Self.endsBeforeSearch }
 
@@ -35,6 +40,7 @@ struct FaultyTargetSearch {
   ///
   /// - Returns: The targets to ask for now.
   mutating func opened(_ targets: some Sequence<TargetID>) -> [TargetID] {
+    (overdue, slow) = (nil, [])
     let ordered = targets.sorted { (suspicions[$0] ?? 0, $0) < (suspicions[$1] ?? 0, $1) }
     guard isOneByOne, let first = ordered.first else {
       (waiting, asked) = ([], nil)
@@ -58,6 +64,7 @@ struct FaultyTargetSearch {
   /// - Returns: True if the backend was asked for it.
   mutating func removed(_ target: TargetID) -> Bool {
     suspicions[target] = nil
+    slow.remove(target)
     guard let place = waiting.firstIndex(of: target) else { return true }
     waiting.remove(at: place)
     return false
@@ -72,6 +79,20 @@ struct FaultyTargetSearch {
     return asked
   }
 
+  /// The timer of the online state has run out. A target that is not answered must not keep the others from being asked for.
+  ///
+  /// - Returns: The target to ask for now.
+  mutating func timePassed() -> TargetID? {
+    guard let last = asked, last == overdue, !waiting.isEmpty else {
+      overdue = asked
+      return nil
+    }
+    slow.insert(last)
+    asked = waiting.removeFirst()
+    overdue = asked
+    return asked
+  }
+
   /// The open stream ends.
   ///
   /// - Parameters:
@@ -79,15 +100,18 @@ struct FaultyTargetSearch {
   ///   - hasAnswered: True if others were.
   /// - Returns: The target to give up.
   mutating func ended(_ error: StatusError?, unanswered: Set<TargetID>, hasAnswered: Bool) -> TargetID? {
-    let suspect = asked
-    (waiting, asked) = ([], nil)
+    let asked = asked.map { [$0] } ?? []
+    let asking = slow.union(asked).intersection(unanswered)
+    // If the backend was at work on several, nobody knows which one it was.
+    let suspect = asking.count == 1 ? asking.first : nil
+    (waiting, self.asked, overdue, slow) = ([], nil, nil, [])
     guard !unanswered.isEmpty else {
       (ends, suspicions) = (0, [:])
       return nil
     }
     guard let error, Self.mayComeFromTarget(error) else { return nil }
     ends += 1
-    guard let suspect, unanswered.contains(suspect) else { return nil }
+    guard let suspect else { return nil }
     // Without an answer to another one, the backend may be in trouble. Another one is tried first.
     let count = (suspicions[suspect] ?? 0) + 1
     suspicions[suspect] = hasAnswered ? count : min(count, Self.endsOfFaulty - 1)

@@ -15,6 +15,7 @@ extension SyncEngine {
         if views.hasListener(id) { return .listens(to: views.targetID(of: query)) }
         return queryRuns.hasBackgroundListen(id) || held.holds(id) ? .waits : .ended
       })
+    views.heard(of: message.namedTargets, now: now)
     let (actions, outcome) = link.received(message, on: id, confirmed: confirmedKeys)
     follow(actions)
     switch outcome {

@@ -82,7 +82,7 @@ package final class SyncEngine {
     work = BackgroundWork(localStore: localStore, configuration: configuration, isPrimary: !localStore.isShared)
     views = QueryViews(
       limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: !localStore.isShared,
-      hasOtherUsers: localStore.hasOtherUsers, ownWritesTimeout: configuration.onlineStateTimeout)
+      hasOtherUsers: localStore.hasOtherUsers, answerTimeout: configuration.onlineStateTimeout)
     if !isPrimary { link.forbid(.secondary) }
   }
 
@@ -109,6 +109,7 @@ package final class SyncEngine {
       emit(sender.endSendingIfStopped(in: localStore))
       settle()
       follow(views.boundWaitsForOwnWrites(now: self.now))
+      follow(views.boundWaitsForAnswers(isWatching: isPrimary && link.canWatch, now: self.now))
     }
     emit(statusWatch.endEvent(at: wallTime, isInSync: isInSync, status: status))
     assertInvariants()
@@ -224,8 +225,10 @@ package final class SyncEngine {
       // The primary client may have written something that this one was not woken for.
       lookForNews()
       follow(membership.primaryWatch.timerFired())
-    case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout: follow(link.timerFired(kind))
+    case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout:
+      follow(link.timerFired(kind, confirmed: confirmedKeys))
     case .ownWritesTimeout: follow(views.ownWritesTimerFired(now: now))
+    case .answerTimeout: follow(views.answerTimerFired(now: now))
     case .writeStreamIdle: emit(sender.idleTimerFired())
     case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
     case .asyncQueueRetry: retries.timerFired()

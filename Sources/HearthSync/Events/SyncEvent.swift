@@ -15,6 +15,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case onlineStateTimeout
   /// Ends the wait of reads for answers to writes of the user.
   case ownWritesTimeout
+  /// Ends the wait of reads for targets of which the backend says nothing.
+  case answerTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry
   /// Starts a garbage collection of the cache, or does the next step of the one that is under way.

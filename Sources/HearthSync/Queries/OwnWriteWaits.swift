@@ -65,12 +65,10 @@ extension QueryViews {
   }
 
   mutating func ownWritesTimerFired(now: Duration) -> [Action] {
-    let over = ownWriteWaits.timerFired(now: now).intersection(unansweredReads(\.awaitsOnlyOwnWrites))
-    return over.sorted { $0.rawValue < $1.rawValue }
-      .flatMap { endFreshRead(of: $0) + endWait(of: $0, isAnswered: false) }
+    end(ownWriteWaits.timerFired(now: now).intersection(unansweredReads(\.awaitsOnlyOwnWrites)))
   }
 
-  private func unansweredReads(_ isConcerned: (View) -> Bool) -> Set<ListenerID> {
+  func unansweredReads(_ isConcerned: (View) -> Bool) -> Set<ListenerID> {
     queries.ids.reduce(into: []) { found, id in
       guard let query = queries[id], isConcerned(query.view) else { return }
       found.formUnion(query.listeners.lazy.filter(\.awaitsAnswer).map(\.id))

@@ -14,6 +14,7 @@ internal import HearthPlan
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | every method that changes a view, ``limboRejected(_:)`` |
 /// | `ownWriteWaits` | the check whether a view has a gap, ``boundWaitsForOwnWrites(now:)``, ``ownWritesTimerFired(now:)`` |
+/// | `answerWaits` | ``listen(_:to:_:target:onlineState:awaitsFreshAnswer:)``, ``heard(of:now:)``, ``boundWaitsForAnswers(isWatching:now:)``, ``answerTimerFired(now:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and every method that ends a read |
 /// | `unreadKeys` | ``noteUnread(_:)``, ``noteRead()`` |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
@@ -52,6 +53,7 @@ struct QueryViews {
   var limbo: LimboResolutions
   var freshReads = FreshReads()
   var ownWriteWaits: OwnWriteWaits
+  var answerWaits: AnswerWaits
   /// The targets that other clients use; true if they want the backend to be asked for it. Empty at a secondary client.
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
@@ -69,12 +71,13 @@ struct QueryViews {
   ///   - limboLimit: The number of documents that are looked up at a time.
   ///   - resolvesLimbo: False at a client that has no streams.
   ///   - hasOtherUsers: True if another client of the cache has another user.
-  ///   - ownWritesTimeout: The time that a read waits for answers to writes of the user.
+  ///   - answerTimeout: The time that a read waits for a word of the backend, or for answers to writes of the user.
   init(
-    limboLimit: Int, resolvesLimbo: Bool = true, hasOtherUsers: Bool = false, ownWritesTimeout: Duration = .seconds(10)
+    limboLimit: Int, resolvesLimbo: Bool = true, hasOtherUsers: Bool = false, answerTimeout: Duration = .seconds(10)
   ) {
     self.hasOtherUsers = hasOtherUsers
-    ownWriteWaits = OwnWriteWaits(timeout: ownWritesTimeout)
+    ownWriteWaits = OwnWriteWaits(timeout: answerTimeout)
+    answerWaits = AnswerWaits(timeout: answerTimeout)
     limbo = LimboResolutions(limit: limboLimit)
     self.resolvesLimbo = resolvesLimbo
   }
@@ -186,6 +189,7 @@ struct QueryViews {
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
     queries.add(listener, to: queryID)
+    if listener.awaitsAnswer { answerWaits.noteRead() }
     if queries[queryID]?.view.awaitsOnlyOwnWrites == true { ownWriteWaits.noteGap() }
     if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
     // The new listener may have brought an answer that others wait for.
