@@ -124,8 +124,9 @@
         Aggregation(alias: "n", operation: .count(upTo: nil)),
         Aggregation(alias: "s", operation: .sum(requests.fields[0])),
       ]
-      func values(_ storage: any ServerStorage) async throws(StatusError) -> [String: Value] {
-        try await storage.aggregate(sums, over: query, skipping: 0, at: nil).totals.values
+      func values(_ storage: any ServerStorage) async throws(StatusError) -> [String] {
+        let values = try await storage.aggregate(sums, over: query, skipping: 0, at: nil).totals.values
+        return values.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
       }
       func collections(_ storage: any ServerStorage) async throws(StatusError) -> [String] {
         try await storage.collectionIDs(under: ResourcePath(), after: nil, limit: 100, at: nil)

@@ -109,25 +109,18 @@ package final class RawHTTP2Client: Sendable {
   ) async throws -> RawHTTP2Client {
     var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).channelOption(.autoRead, value: reads)
     if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
+    // The preface goes out before anything is read, which may have to be answered.
+    let preface = preface(streamWindow: streamWindow, connectionWindow: connectionWindow)
     let client = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
       channel.eventLoop.makeCompletedFuture {
         let client = RawHTTP2Client(
           channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings,
           keepsMessages: keepsMessages)
-        try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
+        try channel.pipeline.syncOperations.addHandler(FrameReader(preface: preface) { client.take($0) })
         return client
       }
     }
-    let channel = client.channel
-    channel.closeFuture.whenComplete { _ in client.note { $0.isClosed = true } }
-    do {
-      try await client.sendPreface(streamWindow: streamWindow, connectionWindow: connectionWindow)
-    } catch {
-      // A server that refuses the connection may have said so and closed it by now.
-      guard channel.isActive else { return client }
-      try? await channel.close().get()
-      throw error
-    }
+    client.channel.closeFuture.whenComplete { _ in client.note { $0.isClosed = true } }
     return client
   }
 
@@ -136,15 +129,15 @@ package final class RawHTTP2Client: Sendable {
   /// The window that HTTP/2 gives each connection and stream (RFC 9113, 6.9.2).
   private static let initialWindow: UInt32 = 65_535
 
-  private func sendPreface(streamWindow: UInt32, connectionWindow: UInt32) async throws {
+  private static func preface(streamWindow: UInt32, connectionWindow: UInt32) -> ByteBuffer {
     var settings = ByteBuffer()
     settings.writeMultipleIntegers(UInt16(4), streamWindow)
     var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-    Self.write([Frame(kind: 4, payload: settings)], to: &bytes)
-    if connectionWindow > Self.initialWindow {
-      Self.write([.windowUpdate(0, connectionWindow - Self.initialWindow)], to: &bytes)
+    write([Frame(kind: 4, payload: settings)], to: &bytes)
+    if connectionWindow > initialWindow {
+      write([.windowUpdate(0, connectionWindow - initialWindow)], to: &bytes)
     }
-    try await send(bytes)
+    return bytes
   }
 
   /// Returns when the system has taken the bytes.
@@ -300,6 +293,7 @@ package final class RawHTTP2Client: Sendable {
 /// Takes the server's bytes apart.
 private final class FrameReader: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
 
   enum Event {
     case settings([UInt16: UInt32])
@@ -312,12 +306,18 @@ private final class FrameReader: ChannelInboundHandler {
     case goAway(UInt32, String)
   }
 
+  private let preface: ByteBuffer
   private let deliver: ([Event]) -> Void
   private var buffer = ByteBuffer()
   private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
 
-  init(deliver: @escaping ([Event]) -> Void) {
-    self.deliver = deliver
+  init(preface: ByteBuffer, deliver: @escaping ([Event]) -> Void) {
+    (self.preface, self.deliver) = (preface, deliver)
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.writeAndFlush(wrapOutboundOut(preface), promise: nil)
+    context.fireChannelActive()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
