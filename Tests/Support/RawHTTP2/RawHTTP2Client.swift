@@ -110,7 +110,7 @@ package final class RawHTTP2Client: Sendable {
     var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup).channelOption(.autoRead, value: reads)
     if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
     // The preface goes out before anything is read, which may have to be answered.
-    let preface = preface(streamWindow: streamWindow, connectionWindow: connectionWindow)
+    let preface = Self.preface(streamWindow: streamWindow, connectionWindow: connectionWindow)
     let client = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
       channel.eventLoop.makeCompletedFuture {
         let client = RawHTTP2Client(
