@@ -83,6 +83,7 @@ final class EmbeddedBackend: Databases {
     self.opening = opening
     state = Mutex(State(table: Table(limit: limits.databases)))
     if case .folder(let path) = location { folder = try DataFolder(path: path) } else { folder = nil }
+    folder?.report(to: logger)
   }
 
   /// The database of this name: open, opened, or blank.
@@ -144,6 +145,7 @@ final class EmbeddedBackend: Databases {
       do throws(StatusError) {
         guard let file = try folder.existingFile(for: id) else { return openBlank(id) }
         try requireRoom(state.withLock { $0.table.admit(id, .stored) })
+        folder.reportEmpty(file, to: logger)
         let database = host(id, try open(id, at: .file(path: file)))
         let time = clock.elapsedMicroseconds
         change { $0.opened(id, database, at: time) }
