@@ -30,11 +30,11 @@ enum RESTForm {
       first = first ?? (member.name, type)
     }
     guard let (name, type) = first else { return }
-    let plain = plain(type.name, type.value).map { " Write \(JSONText.string(name).compact): \($0)" } ?? ""
+    let plain = plain(type.name, type.value).map { " Write \(JSONText.string(name).compact): \($0)." } ?? ""
     throw ValueJSON.Failure(
       place: name,
       message:
-        "\"\(type.name)\" is the form of Firestore's REST API, and values here are plain JSON (`hearth data --help`).\(plain). "
+        "\"\(type.name)\" is the form of Firestore's REST API, and values here are plain JSON (`hearth data --help`).\(plain) "
         + "A map that is meant so is written as {\"$map\": {\"\(type.name)\": …}}")
   }
 

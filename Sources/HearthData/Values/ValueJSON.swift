@@ -122,7 +122,7 @@ package struct ValueJSON: Sendable {
     case "$geopoint":
       let form = TypedForm.geoPoint(content).map { ": write {\"$geopoint\": \($0)}" } ?? ""
       guard case .array(let elements) = content, elements.count == 2 else {
-        throw failure("[latitude, longitude] is expected\(form)")
+        throw failure("[latitude, longitude] is expected, within ±90 and ±180 degrees\(form)")
       }
       let numbers = try doubles(content)
       guard numbers.count == 2, (-90...90).contains(numbers[0]), (-180...180).contains(numbers[1]) else {
@@ -198,7 +198,7 @@ package struct ValueJSON: Sendable {
 
   private func timestamp(_ json: JSONText) throws(Failure) -> Timestamp {
     if case .string(let text) = json, let time = Self.time(text) { return time }
-    let found = if case .string(let text) = json { "\"\(text.prefix(40))\" is not" } else { "this is not the text of" }
+    let found = if case .string(let text) = json { "\"\(text.prefix(40))\" is not" } else { "a text is expected," }
     let form =
       TypedForm.time(json).map { "write {\"$timestamp\": \"\($0.rfc3339)\"}" }
       ?? "such as {\"$timestamp\": \"2026-03-01T12:30:00.5Z\"}"
