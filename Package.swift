@@ -27,6 +27,7 @@ let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", pac
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
@@ -180,7 +181,10 @@ let package = Package(
       swiftSettings: coreSettings),
     .target(
       name: "HearthTransport",
-      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],
+      dependencies: [
+        "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioTLS, nioSSL, logging,
+        jwt,
+      ],
       swiftSettings: settings),
     .target(
       name: "Hearth",

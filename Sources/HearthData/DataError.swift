@@ -1,4 +1,5 @@
 package import HearthModel
+internal import HearthTransport
 
 /// A failure of `hearth data`, in words that name the value, the place and what to do.
 package struct DataError: Error, Sendable, CustomStringConvertible {
@@ -47,20 +48,25 @@ extension DataError {
   }
 
   /// The failure of a call, with a hint for the usual reasons.
-  package init(_ error: StatusError, doing what: String, at place: String) {
+  ///
+  /// - Parameters:
+  ///   - what: The subject of the sentence, such as "Reading".
+  ///   - place: The address of the backend.
+  ///   - hasCaller: True if the call had a token that identifies its caller.
+  package init(_ error: StatusError, doing what: String, at place: String, hasCaller: Bool) {
     guard !error.message.contains("Connection refused") else {
       self.init(
         "\(what): nothing listens at \(place).\(Self.startHint)"
       )
       return
     }
-    guard !error.message.contains("CERTIFICATE_VERIFY_FAILED") else {
+    guard !error.message.contains(StatusError.untrustedCertificate) else {
       self.init(
         "\(what): the certificate of \(place) is not trusted: it is of an unknown authority (name the file of one of your own with "
-          + "--ca-file), or of another time.")
+          + "--ca-file), has expired, or is not valid yet.")
       return
     }
-    guard !error.message.contains("failedToValidateHostname") else {
+    guard !error.message.contains(StatusError.untrustedName) else {
       self.init(
         "\(what): the certificate of the backend is not one for \(place). Use a name or an address that it has. An address has to be in it "
           + "as one (subjectAltName=IP:127.0.0.1), a name as one (DNS:localhost).")
@@ -72,16 +78,10 @@ extension DataError {
       )
       return
     }
-    guard !error.message.contains("failedToLoadPrivateKey") else {
-      self.init(
-        "\(what): the key in --key-file cannot be used: it is damaged, or does not belong to the first certificate in --cert-file."
-      )
-      return
-    }
     guard !Self.refusesCertificate(error.message) else {
       self.init(
         "\(what): the server at \(place) does not accept the certificate in --cert-file: it is of an authority that the server does not "
-          + "know (`hearth serve` knows those of --tls-client-authority), or of another time.")
+          + "know (`hearth serve` knows those of --tls-client-authority), has expired, or is not valid yet.")
       return
     }
     guard !error.message.contains("Couldn't resolve") else {
@@ -108,7 +108,12 @@ extension DataError {
           + "administrators have a line of the server's --admin-token-file. Give one of them with --token or HEARTH_TOKEN."
       case .unauthenticated where error.message.contains("token is not accepted"):
         " Give another one with --token or HEARTH_TOKEN."
+      case .unauthenticated where hasCaller:
+        " The backend does not accept the token or the key that was given: give another one."
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
+      case .permissionDenied where hasCaller:
+        " The caller whose token was given may not do this: give that of another one with --token (or HEARTH_TOKEN). `hearth rules explain` "
+          + "shows which rule decides."
       case .permissionDenied:
         " Another caller may be allowed to: give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .deadlineExceeded: " The backend at \(place) is slow; ask for less with --limit, or try again."

@@ -2,6 +2,7 @@ internal import GRPCCore
 internal import GRPCNIOTransportHTTP2
 internal import HearthModel
 internal import Logging
+internal import NIOCore
 
 /// One HTTP/2 connection, shared by the streams and calls that start while it is current.
 ///
@@ -15,7 +16,7 @@ final class Connection: Sendable {
     let client = GRPCClient(
       transport: try HTTP2ClientTransport.Posix(
         target: Self.target(configuration), transportSecurity: Self.security(configuration),
-        config: Self.transportConfig))
+        config: Self.transportConfig(configuration)))
     self.client = client
     let logger = configuration.logger
     let endpoint = configuration.endpoint
@@ -32,15 +33,14 @@ final class Connection: Sendable {
   /// which the standard forbids.
   private static func target(_ configuration: TransportConfiguration) -> any ResolvableTarget {
     let (host, port) = (configuration.host, configuration.port)
-    if host.contains(":") {
-      return .ipv6(address: host, port: port)
-    }
-    if host.split(separator: ".", omittingEmptySubsequences: false).count == 4,
-      host.split(separator: ".").allSatisfy({ UInt8($0) != nil })
-    {
-      return .ipv4(address: host, port: port)
-    }
-    return .dns(host: host, port: port)
+    guard isAddress(host) else { return .dns(host: host, port: port) }
+    return host.contains(":") ? .ipv6(address: host, port: port) : .ipv4(address: host, port: port)
+  }
+
+  private static func isAddress(_ host: String) -> Bool {
+    host.contains(":")
+      || host.split(separator: ".", omittingEmptySubsequences: false).count == 4
+        && host.split(separator: ".").allSatisfy { UInt8($0) != nil }
   }
 
   private static func security(
@@ -59,8 +59,14 @@ final class Connection: Sendable {
     }
   }
 
-  private static var transportConfig: HTTP2ClientTransport.Posix.Config {
+  private static func transportConfig(_ configuration: TransportConfiguration) -> HTTP2ClientTransport.Posix.Config {
     .defaults { config in
+      let host = configuration.host
+      if configuration.usesTLS, !isAddress(host) {
+        config.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
+          channel.eventLoop.makeCompletedFuture { try HostNameCheck.add(to: channel, host: host) }
+        }
+      }
       // Official clients ping every 30 s. Pings detect a network that disappeared without a sign.
       config.connection.keepalive = .init(time: .seconds(30), timeout: .seconds(10), allowWithoutCalls: false)
       // Coalescing collects output for 100 µs and delays replies: 780 unary calls a second with it, 1,360 without.

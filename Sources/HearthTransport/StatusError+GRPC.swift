@@ -71,12 +71,25 @@ extension StatusError {
     return messages.map(inWords).joined(separator: " ")
   }
 
+  /// The names by which NIOSSL and BoringSSL call what is wrong with a backend's certificate.
+  private static let certificateFaults = [
+    (name: "failedToValidateHostname", text: untrustedName),
+    (name: "CERTIFICATE_VERIFY_FAILED", text: untrustedCertificate),
+  ]
+
+  /// The message for a certificate that is for other hosts.
+  package static let untrustedName = "The backend's certificate is not one for this host."
+  /// The message for a certificate that cannot be verified.
+  package static let untrustedCertificate =
+    "The backend's certificate is not trusted: it is of an unknown authority, has expired, or is not valid yet."
+
   /// The message of a library without the places in its source, and in words where its reason is a wrong setting.
   private static func inWords(_ message: String) -> String {
     // BoringSSL reads the answer of a server without TLS as a record of an unknown version.
     if ["WRONG_VERSION_NUMBER", "HTTP_REQUEST"].contains(where: message.contains) {
       return "The backend there does not use TLS."
     }
+    if let known = certificateFaults.first(where: { message.contains($0.name) }) { return known.text }
     return message.replacing(#/ at /[^\s\])]+/#, with: "")
   }
 }

@@ -131,6 +131,30 @@ struct CommandLineTests {
     fails { $0.endBefore = "[]" }
   }
 
+  @Test("who is refused without a token is asked for one, and who has one is told that its caller may not")
+  func refusals() {
+    let error = StatusError(code: .permissionDenied, message: "Missing or insufficient permissions.")
+    let without = DataError(error, doing: "Reading", at: "x:1", hasCaller: false).description
+    #expect(without.contains("give --token (or HEARTH_TOKEN)"), "\(without)")
+    let with = DataError(error, doing: "Reading", at: "x:1", hasCaller: true).description
+    #expect(with.contains("The caller whose token was given may not do this"), "\(with)")
+    #expect(!with.contains("credentials") && !with.contains(".."), "\(with)")
+  }
+
+  @Test("collections with commas are refused with the option for each, and taken in backquotes")
+  func collections() throws {
+    let paths = try DataPath.collections(["a", "`b,c`", "d/e/f"], of: "--collection")
+    #expect(paths.map(\.canonicalString) == ["a", "b,c", "d/e/f"])
+    let error = #expect(throws: DataError.self) { try DataPath.collections(["a,b c"], of: "--collection") }
+    #expect(
+      error?.description.contains(
+        "\",\" (character 2) separates no collections. Repeat the option: --collection a --collection 'b c'.")
+        == true, "\(error?.description ?? "")")
+    #expect(error?.isWrongArgument == true)
+    let slash = #expect(throws: DataError.self) { try DataPath.document("cities//SF") }
+    #expect(slash?.description.contains("Write cities/SF.") == true, "\(slash?.description ?? "")")
+  }
+
   @Test("the backend follows from options and environment")
   func connection() throws {
     func choice(

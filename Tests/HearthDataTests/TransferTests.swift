@@ -224,6 +224,122 @@ struct TransferTests {
     }
   }
 
+  @Test(
+    "JSON that is not in lines is imported: an array, and documents over several lines",
+    arguments: [
+      #"""
+      [
+        {"path": "c/1", "fields": {"v": [1, {"s": "}]\""}]}},
+        {
+          "path": "c/2",
+          "fields": {"v": 2}
+        }
+      ]
+
+      """#, #"[{"path":"c/1","fields":{"v":[1,{"s":"}]\""}]}},{"path":"c/2","fields":{"v":2}}]"#,
+      "{\n\"path\": \"c/1\",\n\"fields\": {\"v\": [1, {\"s\": \"}]\\\"\"}]}\n}\r\n{\n\"path\": \"c/2\", \"fields\": {\"v\": 2}}",
+    ])
+  func textOfJSON(text: String) async throws {
+    try await DataServer.with { server in
+      try server.write(text, to: "seed.json")
+      #expect(try await server.import("seed.json").documents == 2)
+      let contents = try await server.contents(project: "copy")
+      #expect(
+        contents["c/1"] == EncodedFields(["v": [1, ["s": "}]\""]]]) && contents["c/2"] == EncodedFields(["v": 2]))
+    }
+  }
+
+  @Test("a mistake in JSON that is not in lines is named with its line, and a cut off array is none")
+  func faultyTextOfJSON() async throws {
+    try await DataServer.with { server in
+      for (text, failure) in [
+        (
+          "[\n  {\"path\": \"c/1\", \"fields\": {}},\n  {\"path\": \"c/2\",\n   \"fields\": {\"v\": }}\n]",
+          "seed.json:4:20: a value"
+        ),
+        ("[\n  {\"path\": \"c/1\", \"fields\": {}},\n", "seed.json:3: the file ends before the array does"),
+        ("[\n  {\"path\": \"c/1\", \"fields\": {}}] x", "seed.json:2: there is more after the array"),
+        ("[{\"path\": \"c/1\", \"fields\": {}}, 5]", "an object such as"),
+        ("{\n  \"path\": \"c/1\",\n  \"fields\": {\n", "seed.json:4:1: "),
+      ] {
+        try server.write(text, to: "seed.json")
+        let failures = FailureList()
+        await #expect(throws: DataError.self, "\(text)") {
+          try await server.import("seed.json") { $0.onFailure = { failures.add($0) } }
+        }
+        #expect(failures.all.count == 1 && failures.all[0].contains(failure), "\(failures.all)")
+        #expect(!FileManager.default.fileExists(atPath: server.path("seed.json.import")))
+      }
+    }
+  }
+
+  @Test(
+    "a document in another form is refused with the right one, and nothing is left beside the source",
+    arguments: [
+      (#"{"path": "/cities/SF", "fields": {}}"#, #"one of its parts is empty. Write "cities/SF""#),
+      (
+        #"{"path": "c/1", "fields": {"name": {"stringValue": "x"}}}"#,
+        #""stringValue" is the form of Firestore's REST API, and values here are plain JSON (`hearth data --help`). Write "name": "x"."#
+      ),
+      (#"{"path": "c/1", "fields": {"n": {"integerValue": "5"}, "m": {"mapValue": {}}}}"#, #"Write "n": 5."#),
+      (
+        #"{"name": "projects/p/databases/(default)/documents/cities/SF", "fields": {}}"#,
+        #"which are path and fields: write "path": "cities/SF""#
+      ),
+      (
+        #"{"path": "c/1", "fields": {"t": {"$timestamp": "2026-03-01"}}}"#,
+        #"write {"$timestamp": "2026-03-01T00:00:00Z"}"#
+      ),
+      (
+        #"{"path": "c/1", "fields": {"t": {"$timestamp": {"_seconds": 0, "_nanoseconds": 5}}}}"#,
+        #"write {"$timestamp": "1970-01-01T00:00:00.000000005Z"}"#
+      ),
+      (#"{"path": "c/1", "fields": {"p": {"$geopoint": "1.5, -2"}}}"#, #"write {"$geopoint": [1.5, -2]}"#),
+    ])
+  func otherForms(line: String, advice: String) async throws {
+    try await DataServer.with { server in
+      try server.write(line + "\n", to: "other.jsonl")
+      let failures = FailureList()
+      await #expect(throws: DataError.self) {
+        try await server.import("other.jsonl") { $0.onFailure = { failures.add($0) } }
+      }
+      #expect(failures.all.count == 1 && failures.all[0].contains(advice), "\(failures.all)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder) == ["other.jsonl"])
+    }
+  }
+
+  @Test("maps that look like values of the REST API are exported so that an import takes them")
+  func mapsLikeREST() async throws {
+    try await DataServer.with { server in
+      let fields: MapValue = ["a": ["stringValue": "x"], "b": ["nullValue": .null]]
+      try await server.fill([("c/1", fields), ("c/2", ["a": ["stringValue": "x"], "b": 1])])
+      try await server.export(to: "maps.jsonl")
+      #expect(try await server.import("maps.jsonl").documents == 2)
+      #expect(try await server.contents(project: "copy")["c/1"] == EncodedFields(fields))
+    }
+  }
+
+  @Test("an export one folder deeper, and a file of an emulator's export, are refused with the folder to give")
+  func otherPlaces() async throws {
+    try await DataServer.with { server in
+      let inner = server.path("emulator/firestore_export")
+      try FileManager.default.createDirectory(
+        atPath: inner + "/all_namespaces/all_kinds", withIntermediateDirectories: true)
+      let overall = "firestore_export.overall_export_metadata"
+      for name in [overall, "all_namespaces/all_kinds/output-0"] {
+        try server.write("", to: "emulator/firestore_export/" + name)
+      }
+      for (name, advice) in [
+        ("emulator", "There is an export in \(inner): give that folder."),
+        ("emulator/firestore_export/" + overall, "is one file of an emulator's export. Give its folder: \(inner)."),
+        ("emulator/firestore_export/all_namespaces/all_kinds/output-0", "Give its folder: \(inner)."),
+      ] {
+        let error = await #expect(throws: DataError.self) { try await server.import(name) }
+        #expect(error?.description.contains(advice) == true, "\(error?.description ?? "")")
+      }
+    }
+  }
+
   @Test("documents that exist are overwritten, skipped or refused")
   func conflicts() async throws {
     try await DataServer.with { server in

@@ -1,9 +1,10 @@
 import Foundation
 import GRPCCore
 import HearthModel
-import HearthTransport
 import TestSupport
 import Testing
+
+@testable import HearthTransport
 
 @Suite("TLS", .timeLimit(.minutes(2)))
 final class TLSTests {
@@ -60,10 +61,37 @@ final class TLSTests {
 
   @Test("a certificate that is trusted lets streams through", arguments: ["localhost", "127.0.0.1"])
   func trusted(host: String) async throws {
-    let backend = try await ScriptedBackend.start(tls: true, ["Listen": { for try await _ in $0.requests {} }])
+    try await expectStream(to: host, serving: TestCertificate.certificate, TestCertificate.privateKey)
+  }
+
+  @Test("a certificate for an address alone lets streams to the address through, and none to a name that leads to it")
+  func addressAlone() async throws {
+    try await expectStream(to: "127.0.0.1", serving: TestAuthority.addressOnly, TestAuthority.addressOnlyKey)
+    let root = try file(TestAuthority.addressOnly)
+    let error = try await failure(serving: TestAuthority.addressOnly, TestAuthority.addressOnlyKey) {
+      $0.trustedCertificateFiles = [root]
+    }
+    #expect(error.code == .unavailable)
+    #expect(error.message.contains(StatusError.untrustedName), "\(error)")
+  }
+
+  @Test(
+    "a name of a certificate is that of one host, or has an asterisk for its first label",
+    arguments: [
+      ("db.example.com", "DB.example.com.", true), ("*.example.com", "db.example.com", true),
+      ("*.example.com", "a.db.example.com", false), ("*.example.com", "example.com", false), ("*.com", "a.com", false),
+      ("db.example.com", "db.example.org", false), ("", "a", false), ("*", "a", false),
+    ])
+  func names(name: String, host: String, isMatch: Bool) {
+    #expect(HostNameCheck.matches(name, host: host) == isMatch)
+  }
+
+  private func expectStream(to host: String, serving certificate: String, _ key: String) async throws {
+    let backend = try await ScriptedBackend.start(
+      tls: true, certificate: certificate, privateKey: key, ["Listen": { for try await _ in $0.requests {} }])
     var secure = configuration(port: backend.port, host: host)
     secure.usesTLS = true
-    secure.trustedCertificateFiles = [try file(TestCertificate.certificate)]
+    secure.trustedCertificateFiles = [try file(certificate)]
     let transport = try FirestoreTransport(secure)
     let events = EventRecorder<WatchResponse>()
     let stream = transport.openWatchStream(onEvent: events.record)
@@ -77,7 +105,7 @@ final class TLSTests {
   func untrusted() async throws {
     let error = try await failure { _ in }
     #expect(error.code == .unavailable)
-    #expect(error.message.contains("CERTIFICATE_VERIFY_FAILED"), "\(error)")
+    #expect(error.message.contains(StatusError.untrustedCertificate), "\(error)")
   }
 
   @Test("a certificate that has expired is a failure to connect that names the reason")
@@ -87,7 +115,7 @@ final class TLSTests {
       $0.trustedCertificateFiles = [root]
     }
     #expect(error.code == .unavailable)
-    #expect(error.message.contains("CERTIFICATE_VERIFY_FAILED"), "\(error)")
+    #expect(error.message.contains(StatusError.untrustedCertificate), "\(error)")
   }
 
   @Test(
@@ -100,7 +128,7 @@ final class TLSTests {
       $0.trustedCertificateFiles = [root]
     }
     #expect(error.code == .unavailable)
-    #expect(error.message.contains("failedToValidateHostname"), "\(error)")
+    #expect(error.message.contains(StatusError.untrustedName), "\(error)")
   }
 
   @Test("a backend without TLS is a failure to connect")

@@ -177,7 +177,7 @@ package final class TokenKeys: Sendable {
       return keys == nil ? nil : state.release?.number
     }
     if let number, number > 1 {
-      logger.info("the keys of tokens were read again", metadata: ["source": "\(source.name)"])
+      logger.info("the keys of tokens were read again", metadata: ["source": .escaped(source.name)])
     }
   }
 
@@ -192,7 +192,7 @@ package final class TokenKeys: Sendable {
     guard isNew else { return }
     logger.error(
       hasKeys ? "the keys of tokens stay as they are" : "the keys of tokens cannot be had",
-      metadata: ["source": "\(source.name)", "error": "\(error)"])
+      metadata: ["source": .escaped(source.name), "error": .escaped("\(error)")])
   }
 }
 

@@ -150,7 +150,8 @@ struct ConnectionOptions: ParsableArguments {
     } catch let error as DataError where error.isBrokenPipe {
       throw ExitCode.failure
     } catch {
-      Terminal.writeError("hearth data: \(TableLayout.safe("\(error)"))")
+      // The error of a missing index has a line of its own for its definition.
+      Terminal.writeError("hearth data: \(Terminal.safeLines("\(error)"))")
       throw (error as? DataError)?.isWrongArgument == true ? ExitCode.validationFailure : ExitCode.failure
     }
   }

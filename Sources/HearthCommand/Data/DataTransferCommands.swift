@@ -18,7 +18,10 @@ struct DataExportCommand: AsyncParsableCommand {
   @Argument(help: "A file that does not exist, a folder (which ends in a slash or exists), or - for standard output.")
   var destination: String
 
-  @Option(help: "The path of a collection; with everything below its documents. May be repeated.")
+  @Option(
+    help: """
+      The path of a collection; with everything below its documents. May be repeated. A path with a comma stands in backquotes.
+      """)
   var collection: [String] = []
 
   @Flag(help: "With --collection: without what is below the documents.")
@@ -44,12 +47,8 @@ struct DataExportCommand: AsyncParsableCommand {
     let next = destination == .standardOutput ? "" : "Go on with the same command and --resume."
     try await connection.run(afterInterrupt: next) { [self] backend in
       var export = DataExport(destination: destination)
-      if !collection.isEmpty {
-        export.scopes = try collection.map { text in
-          let path = try DataPath.collection(text)
-          return shallow ? .collection(path) : .below(path)
-        }
-      }
+      let paths = try DataPath.collections(collection, of: "--collection")
+      if !paths.isEmpty { export.scopes = paths.map { shallow ? .collection($0) : .below($0) } }
       export.readTime = time.version
       export.resumes = resume
       export.parallelism = parallel
@@ -58,7 +57,8 @@ struct DataExportCommand: AsyncParsableCommand {
       try await LongRun.run("Exporting", done: "Exported") { progress in
         try await job.run(backend, progress: progress)
       } whenEmpty: { _ in
-        await EmptyAnswer(backend).explanation(of: collection.count == 1 ? DataQuery(collection: collection[0]) : nil)
+        await EmptyAnswer(backend).explanation(
+          of: paths.count == 1 ? DataQuery(collection: paths[0].canonicalString) : nil)
       }
     }
   }

@@ -1,3 +1,4 @@
+import HearthData
 import HearthModel
 import HearthRules
 import HearthServer
@@ -15,6 +16,8 @@ struct RuleCase {
 
   /// Unique in its file.
   let name: String
+  /// The line of its file on which it begins.
+  let line: Int
   let method: RuleMethod
   /// The document or the collection, as it was written.
   let path: String
@@ -66,4 +69,7 @@ struct RuleCase {
 /// A mistake in a case, with the file, the case and the field that it is in.
 struct RuleCaseError: Error, CustomStringConvertible {
   let description: String
+
+  /// - Parameter description: A sentence or more. One that ends with the sentence of another error has one full stop all the same.
+  init(description: String) { self.description = DataError(description).description }
 }

@@ -1,10 +1,32 @@
 import HearthData
 import HearthModel
 
+/// The place of an object of a case.
+struct RuleCasePlace {
+  /// The file, the case and the names of the objects around, such as `cases.json: case "a": request`.
+  var words: String
+  /// The file; nil for a case that is in none.
+  var file: (path: String, places: JSONPlaces)?
+  /// The way to the object in the file.
+  var steps: [JSONPlaces.Step] = []
+
+  /// The place of a part of the object.
+  func below(_ steps: JSONPlaces.Step..., words: String) -> RuleCasePlace {
+    RuleCasePlace(words: words, file: file, steps: self.steps + steps)
+  }
+
+  func line(of steps: [JSONPlaces.Step] = []) -> Int { file?.places.line(of: self.steps + steps) ?? 1 }
+
+  /// - Parameter steps: The way from the object to what is wrong.
+  func error(_ rule: String, at steps: [JSONPlaces.Step] = []) -> RuleCaseError {
+    guard let file, words.hasPrefix(file.path) else { return RuleCaseError(description: "\(words): \(rule)") }
+    return RuleCaseError(description: "\(file.path):\(line(of: steps))\(words.dropFirst(file.path.count)): \(rule)")
+  }
+}
+
 /// The members of an object of a case, with its place for messages.
 struct RuleCaseFields {
-  /// The file, the case and the names of the objects around, such as `cases.json: case "a": request`.
-  let place: String
+  let place: RuleCasePlace
   private let members: [(name: String, value: JSONText)]
 
   /// - Parameters:
@@ -12,19 +34,19 @@ struct RuleCaseFields {
   ///   - place: Where it stands, for messages.
   ///   - names: The members that there may be.
   /// - Throws: An error for anything else than an object, for other members, and for one that stands there twice.
-  init(_ json: JSONText, at place: String, names: [String]) throws(RuleCaseError) {
+  init(_ json: JSONText, at place: RuleCasePlace, names: [String]) throws(RuleCaseError) {
     guard case .object(let members) = json else {
-      throw RuleCaseError(description: "\(place): an object with \(Self.list(names)) is expected.")
+      throw place.error("an object with \(Self.list(names)) is expected.")
     }
     var seen: Set<String> = []
     for member in members {
       guard names.contains(member.name) else {
         let nearest = NearestWord.of(member.name, in: names).map { " Did you mean \"\($0)\"?" } ?? ""
-        throw RuleCaseError(
-          description: "\(place): \"\(member.name.prefix(40))\" is none of \(Self.list(names)).\(nearest)")
+        throw place.error(
+          "\"\(member.name.prefix(40))\" is none of \(Self.list(names)).\(nearest)", at: [.member(member.name)])
       }
       guard seen.insert(member.name).inserted else {
-        throw RuleCaseError(description: "\(place): \"\(member.name)\" stands there twice.")
+        throw place.error("\"\(member.name)\" stands there twice.", at: [.member(member.name)])
       }
     }
     self.place = place
@@ -33,8 +55,9 @@ struct RuleCaseFields {
 
   private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
 
-  func error(_ name: String, _ rule: String) -> RuleCaseError {
-    RuleCaseError(description: "\(place): \"\(name)\": \(rule)")
+  /// - Parameter steps: The way from the member to what is wrong in it.
+  func error(_ name: String, _ rule: String, at steps: [JSONPlaces.Step] = []) -> RuleCaseError {
+    place.error("\"\(name)\": \(rule)", at: [.member(name)] + steps)
   }
 
   /// A member; nil if it is missing.

@@ -17,32 +17,41 @@ struct RuleCaseFile {
   ///   - path: The file.
   ///   - now: The time of requests that do not say theirs.
   init(path: String, now: Timestamp) throws(RuleCaseError) {
+    let bytes = try Self.bytes(path)
+    let places = JSONPlaces(bytes)
     let json: JSONText
     do {
-      let contents = try BoundedFile(path: path, maximumBytes: Self.largestFile).contents()
-      json = try JSONTextReader.read(Array(contents)[...], maximumValueCount: Self.largestValueCount)
-    } catch let error as BoundedFile.Failure {
-      throw RuleCaseError(description: "The file of cases \"\(path)\" \(error).")
-    } catch let error as JSONTextReader.Failure {
-      throw RuleCaseError(description: "\(path): this is not JSON: \(error.message), at byte \(error.offset + 1).")
+      json = try JSONTextReader.read(bytes[...], maximumValueCount: Self.largestValueCount)
     } catch {
-      throw RuleCaseError(description: "\(path): \(error).")
+      let (line, column) = places.position(of: error.offset)
+      throw RuleCaseError(
+        description: "\(path):\(line): this is not JSON: \(JSONFault.text(error, in: bytes[...])), at column \(column)."
+      )
     }
-    let file = try RuleCaseFields(json, at: path, names: ["documents", "cases"])
+    let file = try RuleCaseFields(
+      json, at: RuleCasePlace(words: path, file: (path, places)), names: ["documents", "cases"])
     let documents = try Self.documents(in: file, "documents")
     var cases: [RuleCase] = []
     var names: Set<String> = []
     for (index, json) in try file.array("cases").enumerated() {
-      let one = try RuleCaseReader(json, at: "\(path): case \(index + 1)", documents: documents, now: now).read()
+      let place = file.place.below(.member("cases"), .element(index), words: "\(path): case \(index + 1)")
+      let one = try RuleCaseReader(json, at: place, documents: documents, now: now).read()
       guard names.insert(one.name).inserted else {
-        throw RuleCaseError(
-          description: "\(path): case \(index + 1): \"name\": another case is called \"\(one.name)\".")
+        throw place.error("\"name\": another case is called \"\(one.name)\".", at: [.member("name")])
       }
       cases.append(one)
     }
     guard !cases.isEmpty else { throw file.error("cases", "an array with at least one case is expected.") }
     self.name = path
     self.cases = cases
+  }
+
+  private static func bytes(_ path: String) throws(RuleCaseError) -> [UInt8] {
+    do {
+      return Array(try BoundedFile(path: path, maximumBytes: largestFile).contents())
+    } catch {
+      throw RuleCaseError(description: "The file of cases \"\(path)\" \(error).")
+    }
   }
 
   /// Documents by their paths; nil for those that are said to be missing.
@@ -59,10 +68,10 @@ struct RuleCaseFile {
         if case .null = member.value {
           documents.updateValue(nil, forKey: key)
         } else {
-          documents[key] = RuleMap(try ValueJSON(database: RuleCase.database).fields(member.value))
+          documents[key] = RuleMap(try ValueJSON(database: RuleCase.database).documentFields(member.value))
         }
       } catch {
-        throw fields.error(name, "\"\(member.name.prefix(200))\": \(error)")
+        throw fields.error(name, "\"\(member.name.prefix(200))\": \(error).", at: [.member(member.name)])
       }
     }
     return documents
@@ -86,18 +95,21 @@ struct RuleCaseReader {
   ///   - documents: The documents of all cases.
   ///   - now: The time of requests that tell none.
   init(
-    _ json: JSONText, at place: String, documents: [DocumentKey: RuleMap?], now: Timestamp
+    _ json: JSONText, at place: RuleCasePlace, documents: [DocumentKey: RuleMap?], now: Timestamp
   ) throws(RuleCaseError) {
     let names = ["name", "request", "documents", "documentsAfter", "expect"]
     var fields = try RuleCaseFields(json, at: place, names: names)
     if let name = try fields.string("name") {
-      fields = try RuleCaseFields(json, at: "\(place) \"\(name.prefix(80))\"", names: names)
+      fields = try RuleCaseFields(
+        json, at: place.below(words: "\(place.words) \"\(name.prefix(80))\""), names: names)
     }
     guard let request = fields["request"] else {
       throw fields.error("request", "it is missing: an object with \"method\", \"path\" and what the request has.")
     }
     self.fields = fields
-    self.request = try RuleCaseFields(request, at: "\(fields.place): request", names: Self.requestNames)
+    self.request = try RuleCaseFields(
+      request, at: fields.place.below(.member("request"), words: "\(fields.place.words): request"),
+      names: Self.requestNames)
     self.documents = documents
     self.now = now
   }
@@ -118,7 +130,8 @@ struct RuleCaseReader {
     let data = try data(method, at: time)
     if case .document(let key) = target { try check(method, existsBefore: existing[key] != nil) }
     return RuleCase(
-      name: name, method: method, path: path, target: target, auth: try auth(), time: time, data: data,
+      name: name, line: fields.place.line(), method: method, path: path, target: target, auth: try auth(), time: time,
+      data: data,
       documents: existing, documentsAfter: try RuleCaseFile.documents(in: fields, "documentsAfter"),
       expectsAllowed: try expectation())
   }
@@ -144,7 +157,9 @@ struct RuleCaseReader {
   private func auth() throws(RuleCaseError) -> RuleValue {
     guard let json = request["auth"] else { return .null }
     if case .null = json { return .null }
-    let auth = try RuleCaseFields(json, at: "\(request.place): \"auth\"", names: ["uid", "token"])
+    let auth = try RuleCaseFields(
+      json, at: request.place.below(.member("auth"), words: "\(request.place.words): \"auth\""),
+      names: ["uid", "token"])
     let uid = try auth.required("uid", "the id of the user")
     var claims = MapValue()
     if let token = auth["token"] {

@@ -10,15 +10,20 @@ struct RuleCaseResult {
   let isAllowed: Bool
   /// The `allow` that held if the request is allowed, and otherwise all that did not.
   let deciding: [RulePlaceText]
+  /// For each of them, the parts that were false; none if the case is as expected.
+  private let falseParts: [[String]]
 
   init(_ ruleCase: RuleCase, in file: String, _ decision: RuleDecision, by rules: RuleSet) {
     self.file = file
     self.ruleCase = ruleCase
     isAllowed = decision.isAllowed
-    let looked = (decision.trace?.rules ?? []).map { RulePlaceText($0, of: rules) }
-    deciding =
+    let looked = (decision.trace?.rules ?? []).map { (rule: $0, text: RulePlaceText($0, of: rules)) }
+    let chosen =
       decision.isAllowed
-      ? looked.suffix(1) : Array(looked.filter { !$0.isTrue }.prefix(RuleDecision.largestRefusalCount))
+      ? looked.suffix(1) : looked.filter { !$0.text.isTrue }.prefix(RuleDecision.largestRefusalCount)
+    deciding = chosen.map(\.text)
+    let isExpected = ruleCase.expectsAllowed == decision.isAllowed
+    falseParts = chosen.map { isExpected || $0.text.isTrue ? [] : RuleFalseParts($0.rule, of: rules).lines }
   }
 
   var isExpected: Bool { ruleCase.expectsAllowed == isAllowed }
@@ -47,14 +52,22 @@ struct RuleCaseResult {
     let head = "\(file): \"\(ruleCase.name)\": \(ruleCase.title) is \(isAllowed ? "allowed" : "denied"):"
     guard !deciding.isEmpty else { return [head, "  \(Self.noRule)"] }
     return [head]
-      + deciding.flatMap { ["  \(rulesFile):\($0.place): \($0.text)", "    in \($0.match): \($0.result)"] }
+      + zip(deciding, falseParts).flatMap { rule, parts in
+        ["  \(rulesFile):\(rule.place): \(rule.text)", "    in \(rule.match): \(rule.result)"]
+          + parts.map { "      " + $0 }
+      }
+  }
+
+  private static func json(_ falseParts: [String]) -> [(name: String, value: JSONText)] {
+    falseParts.isEmpty ? [] : [("falseAt", .array(falseParts.map { .string($0) }))]
   }
 
   var json: JSONText {
     .object([
       ("file", .string(file)), ("name", .string(ruleCase.name)), ("request", .string(ruleCase.title)),
       ("expected", .string(Self.word(ruleCase.expectsAllowed))), ("decided", .string(Self.word(isAllowed))),
-      ("isExpected", .bool(isExpected)), ("rules", .array(deciding.map { .object($0.json) })),
+      ("isExpected", .bool(isExpected)),
+      ("rules", .array(zip(deciding, falseParts).map { .object($0.json + Self.json($1)) })),
     ])
   }
 }

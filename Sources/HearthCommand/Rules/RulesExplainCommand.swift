@@ -160,7 +160,7 @@ struct RuleRequestOptions: ParsableArguments {
       ("documentsAfter", .object(try documentAfter.map { try Self.document($0, "--document-after") })),
     ])
     do throws(RuleCaseError) {
-      return try RuleCaseReader(json, at: Self.place, documents: [:], now: now).read()
+      return try RuleCaseReader(json, at: RuleCasePlace(words: Self.place), documents: [:], now: now).read()
     } catch {
       throw RuleCaseError(description: Self.withOption(error.description))
     }

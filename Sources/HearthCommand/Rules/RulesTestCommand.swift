@@ -46,6 +46,19 @@ struct RulesTestCommand: ParsableCommand {
 
   @OptionGroup var report: RuleReportOptions
 
+  func validate() throws {
+    guard RuleFileKind(path: rules) == .cases else { return }
+    guard let file = cases.first(where: { RuleFileKind(path: $0) == .rules }) else {
+      throw ValidationError(
+        "\(rules) has JSON, and no security rules. The first file is that of the rules: hearth rules test firestore.rules \(ShellWord.bare(rules))"
+      )
+    }
+    let others = cases.filter { $0 != file }.map { " " + ShellWord.bare($0) }.joined()
+    throw ValidationError(
+      "\(rules) has JSON, and \(file) has security rules: they are swapped. Write hearth rules test \(ShellWord.bare(file)) "
+        + "\(ShellWord.bare(rules))\(others)")
+  }
+
   func run() throws {
     let rules = try RulesCommand.rules(path: self.rules)
     var results: [RuleCaseResult] = []
@@ -56,7 +69,7 @@ struct RulesTestCommand: ParsableCommand {
         for one in file.cases {
           guard one.expectsAllowed != nil else {
             throw RuleCaseError(
-              description: "\(file.name): case \"\(one.name)\": \"expect\" is missing: allow or deny.")
+              description: "\(file.name):\(one.line): case \"\(one.name)\": \"expect\" is missing: allow or deny.")
           }
           let decision = one.decide(by: rules, isTraced: true)
           if let trace = decision.trace { counted.add(trace) }

@@ -6,7 +6,9 @@ internal import HearthRPC
 struct AccessOptions: ParsableArguments {
   @Flag(
     help: """
-      Allow a --host that other machines can reach, such as 0.0.0.0: everyone who reaches it may read and write everything.
+      Start on a --host that other machines reach although no option says who may call. Everyone who reaches the port may then read, \
+      change and delete all documents of all projects, without a password and without TLS, and --rules do not stop who makes up a token. \
+      On 127.0.0.1 and localhost it is not needed.
       """)
   var openToEveryone = false
 

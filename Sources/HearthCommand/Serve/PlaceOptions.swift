@@ -18,7 +18,11 @@ struct PlaceOptions: ParsableArguments {
   #endif
 
   @Option(
-    help: "The IP address to listen on, or localhost; one that other machines can reach needs --open-to-everyone.")
+    help: """
+      The IP address to listen on, or localhost. 127.0.0.1 is reached by programs on this machine only, 0.0.0.0 or :: by every machine that \
+      reaches this one. An address that other machines reach needs options that say who may call, such as --admin-token-file, and \
+      --tls-certificate; or else --open-to-everyone.
+      """)
   var host = "127.0.0.1"
 
   @Option(help: "How much to log to standard error: \(PlaceOptions.levelNames).")

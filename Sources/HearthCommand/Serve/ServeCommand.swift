@@ -79,7 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       (server, endpoint) = try await start(prometheus, logger)
     } catch {
-      Terminal.writeError("hearth serve: \(error)")
+      Terminal.writeError("hearth serve: \(Terminal.safeLines("\(error)"))")
       throw ExitCode.failure
     }
     let running = RunningServer(
@@ -142,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       report.databases = try await server.databaseNames()
     } catch {
-      logger.warning("the databases cannot be listed", metadata: ["error": "\(error)"])
+      logger.warning("the databases cannot be listed", metadata: ["error": .escaped("\(error)")])
     }
     report.metrics = endpoint.map { "http://\(metrics.addressText):\($0.port)/metrics" }
     return report.lines.joined(separator: "\n")

@@ -34,13 +34,26 @@ final class TokenKeyAddress: TokenKeySource {
   deinit { session.invalidateAndCancel() }
 
   func read() async throws -> TokenKeyText? {
-    let (data, response) = try await session.data(from: address)
+    let (data, response): (Data, URLResponse)
+    do {
+      (data, response) = try await session.data(from: address)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw TokenKeyError("\(name) cannot be had: \(Self.reason(error))")
+    }
     guard let response = response as? HTTPURLResponse, response.statusCode == 200 else {
       let status = (response as? HTTPURLResponse)?.statusCode ?? 0
       throw TokenKeyError("\(name) cannot be had: the status of the answer is \(status) instead of 200")
     }
     return TokenKeyText(
       data, maximumAge: Self.maximumAge(cacheControl: response.value(forHTTPHeaderField: "cache-control")))
+  }
+
+  /// The sentence of the system, without its full stop.
+  private static func reason(_ error: any Error) -> String {
+    let text = (error as NSError).localizedDescription
+    return text.hasSuffix(".") ? String(text.dropLast()) : text
   }
 
   /// The time for which keys may be used without another look, by the header `Cache-Control`: within five minutes and a day; an hour if it says

@@ -85,9 +85,15 @@ package struct ConnectionChoice: Sendable {
     guard let certificate = options.certificateFile, let key = options.keyFile else {
       throw .argument("--cert-file and --key-file belong together: give both.")
     }
-    return ClientCertificateFiles(
+    let files = ClientCertificateFiles(
       certificate: try file(certificate, of: "--cert-file", usesTLS: usesTLS, TrustedCertificateFile.check),
       key: try file(key, of: "--key-file", usesTLS: usesTLS, ClientCertificateFiles.checkKey))
+    guard files.belongTogether else {
+      throw DataError(
+        "--key-file \"\(key)\" is not the key of the first certificate in --cert-file \"\(certificate)\". Give the key with which that "
+          + "certificate was made, and put the certificate itself before those of authorities.")
+    }
+    return files
   }
 
   /// The path of a file with certificates or a key, if it can be used.
@@ -108,6 +114,9 @@ package struct ConnectionChoice: Sendable {
     }
     return path
   }
+
+  /// True if calls have a token that identifies their caller.
+  var hasCaller: Bool { !(credentials is NoCredentials || credentials is OwnerCredentials) }
 
   /// The address for people.
   package var place: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -65,7 +65,7 @@ extension DataBackend {
     do {
       return try await body()
     } catch {
-      throw DataError(error, doing: what, at: place)
+      throw failure(error, doing: what)
     }
   }
 }

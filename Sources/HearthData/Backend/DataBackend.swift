@@ -10,6 +10,8 @@ package final class DataBackend: Sendable {
   /// True for Cloud Firestore itself.
   package let isGoogle: Bool
   let transport: FirestoreTransport
+  /// True if calls have a token that identifies their caller.
+  private let hasCaller: Bool
   private let pause: Duration
 
   /// - Parameters:
@@ -25,6 +27,7 @@ package final class DataBackend: Sendable {
     databaseID = choice.databaseID
     place = choice.place
     isGoogle = choice.host.hasSuffix(".googleapis.com")
+    hasCaller = choice.hasCaller
     self.pause = pause
     do {
       transport = try FirestoreTransport(configuration)
@@ -35,6 +38,11 @@ package final class DataBackend: Sendable {
 
   package func shutdown() async {
     await transport.shutdown()
+  }
+
+  /// The failure of a call in words.
+  func failure(_ error: StatusError, doing what: String) -> DataError {
+    DataError(error, doing: what, at: place, hasCaller: hasCaller)
   }
 
   // MARK: - Retries
@@ -56,7 +64,7 @@ package final class DataBackend: Sendable {
       } catch {
         try Task.checkCancellation()
         guard attempt < Self.attempts, error.isPassing, !(isFirstContact && error.code == .unavailable) else {
-          throw DataError(error, doing: what, at: place)
+          throw failure(error, doing: what)
         }
       }
       try await Task.sleep(for: pause)

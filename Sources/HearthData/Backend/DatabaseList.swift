@@ -13,7 +13,7 @@ extension DataBackend {
       return try await transport.databases(ofProject: isGoogle ? databaseID.projectID : nil, timeout: Self.listTimeout)
     } catch {
       guard error.code == .unimplemented || error.code == .notFound else {
-        throw DataError(error, doing: "The databases cannot be listed", at: place)
+        throw failure(error, doing: "The databases cannot be listed")
       }
       throw DataError(
         "The backend at \(place) does not list its databases. `hearth serve` and Cloud Firestore do, Google's emulator and "

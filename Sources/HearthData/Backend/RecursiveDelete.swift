@@ -85,7 +85,7 @@ package struct RecursiveDelete: Sendable {
       for (key, error) in zip(sent, results) {
         guard let error else { continue }
         guard error.isPassing, round < Self.rounds else {
-          throw DataError(error, doing: "Document \"\(key)\" cannot be deleted", at: backend.place)
+          throw backend.failure(error, doing: "Document \"\(key)\" cannot be deleted")
         }
         waiting.append(key)
       }

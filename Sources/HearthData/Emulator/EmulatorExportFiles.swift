@@ -35,6 +35,16 @@ struct EmulatorExportFiles {
     overall = names.filter { $0.hasSuffix(Self.overallEnding) }.sorted()
   }
 
+  /// True for the names of the files of an export.
+  static func isPartName(_ name: String) -> Bool {
+    name == firebaseName || name.hasSuffix(metadataEnding) || name.hasSuffix(overallEnding) || isOutput(name)
+  }
+
+  /// True for a folder with the metadata of a whole export.
+  static func isExport(_ folder: String) -> Bool {
+    names(in: folder).contains { $0 == firebaseName || $0.hasSuffix(overallEnding) }
+  }
+
   private static func names(in folder: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
   }

@@ -133,8 +133,10 @@ package struct DataExport: Sendable {
     guard scopes == plan.scopes || scopes == [.everything] else {
       throw .file(path, "is of an export of other collections. Leave out --collection, or name the same ones.")
     }
-    guard readTime == nil || readTime == plan.readTime else {
-      throw .file(path, "is of an export of another time. Leave out --read-time.")
+    if let readTime, readTime != plan.readTime {
+      let time = plan.readTime.map { "the state at \($0.timestamp.rfc3339)" } ?? "the present state"
+      throw .file(
+        path, "is of an export of \(time), and --read-time is \(readTime.timestamp.rfc3339). Leave out --read-time.")
     }
   }
 

@@ -86,9 +86,14 @@ final class FileWriting: Sendable {
     let new = path + ".new"
     unlink(new)
     let file = try FileWriting(path: new, isNew: true)
-    try file.write([UInt8](data))
-    try file.synchronize()
-    try move(new, to: path)
+    do {
+      try file.write([UInt8](data))
+      try file.synchronize()
+      try move(new, to: path)
+    } catch {
+      unlink(new)
+      throw error
+    }
   }
 
   /// Gives a file another name; one of that name is replaced.

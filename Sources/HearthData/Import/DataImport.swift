@@ -36,7 +36,7 @@ package struct DataImport: Sendable {
     return String(path.reversed().drop { $0 == "/" }.reversed()) + ".import"
   }
 
-  /// - Throws: A ``DataError``, or `CancellationError`. The progress stays, for ``resumes``.
+  /// - Throws: A ``DataError``, or `CancellationError`. The progress stays, for ``resumes``, if there is any.
   package func run(_ backend: DataBackend, progress: DataProgress) async throws {
     guard !(resumes && isStandardInput) else {
       throw DataError("--resume needs a file: standard input cannot be read from its middle.")
@@ -53,7 +53,13 @@ package struct DataImport: Sendable {
     var run = ImportRun(
       source: try opening.source(from: state.position), state: state, progressPath: progressPath, sending: sending,
       continues: continues, progress: progress, onFailure: onFailure)
-    try await run.run(parallelism: parallelism)
+    do {
+      try await run.run(parallelism: parallelism)
+    } catch {
+      // A progress that says nothing would only be left over.
+      if let progressPath, !run.hasAdvanced { FileWriting.remove(progressPath) }
+      throw error
+    }
     if let progressPath { FileWriting.remove(progressPath) }
   }
 }

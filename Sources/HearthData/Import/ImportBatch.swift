@@ -53,7 +53,7 @@ struct ParsedBatch: Sendable {
         do throws(DocumentLine.Failure) {
           line = try DocumentLine(parsing: bytes, database: database)
         } catch {
-          failures.append(ImportFailure(position: entry.position, column: error.offset + 1, message: error.message))
+          failures.append(ImportFailure(error, in: bytes, at: entry.position))
           if stopsAtFailure { return } else { continue }
         }
       }
@@ -69,6 +69,19 @@ struct ImportFailure: Sendable {
   /// Counted in bytes from 1; nil if the place within the line is not known.
   var column: Int?
   var message: String
+
+  init(position: ImportPosition, column: Int?, message: String) {
+    (self.position, self.column, self.message) = (position, column, message)
+  }
+
+  /// - Parameter bytes: What was read, which may take several lines.
+  init(_ failure: DocumentLine.Failure, in bytes: ArraySlice<UInt8>, at position: ImportPosition) {
+    let before = bytes.prefix(failure.offset)
+    self.position = position
+    self.position.line += before.count { $0 == 0x0A }
+    column = before.lastIndex(of: 0x0A).map { before.endIndex - $0 } ?? failure.offset + 1
+    message = failure.message
+  }
 
   func text(_ files: [ImportFile]) -> String {
     let path = files.indices.contains(position.file) ? files[position.file].path : "the source"

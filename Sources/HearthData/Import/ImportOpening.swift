@@ -5,6 +5,8 @@ internal import HearthModel
 struct ImportOpening {
   private enum Kind {
     case lines
+    /// JSON that is not in lines.
+    case text
     case emulatorExport
   }
 
@@ -24,8 +26,11 @@ struct ImportOpening {
       throw .file(path, "does not exist. Check the path.")
     }
     if !isFolder.boolValue {
+      try ImportPlaces.checkIsNotPart(path)
       files = [try Self.file(path)]
-      kind = .lines
+      // A pipe can be read once only.
+      let type = (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
+      if type == .typeRegular, try JSONTextSource.isText(path) { kind = .text } else { kind = .lines }
       return
     }
     let planPath = path + "/" + ExportDestination.planName
@@ -53,7 +58,8 @@ struct ImportOpening {
       throw .file(
         path,
         "holds nothing to import: no files named *.jsonl, no export of `hearth data export`, no *.overall_export_metadata of an "
-          + "emulator, and no firebase-export-metadata.json of `firebase emulators:export`.")
+          + "emulator, and no firebase-export-metadata.json of `firebase emulators:export`.\(ImportPlaces.advice(in: path))"
+      )
     }
     var files: [ImportFile] = []
     for name in lines { files.append(try Self.file(path + "/" + name)) }
@@ -72,6 +78,7 @@ struct ImportOpening {
   func source(from position: ImportPosition) throws(DataError) -> any ImportSource {
     switch kind {
     case .lines: LineSource(files: files, from: position, database: database)
+    case .text: try JSONTextSource(file: files[0], from: position, database: database)
     case .emulatorExport: EmulatorExport(files: files, from: position, database: database)
     }
   }

@@ -35,6 +35,9 @@ struct ImportRun {
   private var hasStopped = false
   private var latestSaving = ContinuousClock.now
 
+  /// True if something of the source is done, so that a later run need not begin at its beginning.
+  var hasAdvanced: Bool { state.position != ImportPosition() }
+
   init(
     source: any ImportSource, state: ImportState, progressPath: String?, sending: BatchSending, continues: Bool,
     progress: DataProgress, onFailure: @escaping @Sendable (String) -> Void
@@ -172,7 +175,8 @@ struct ImportRun {
     var error = DataError(
       "The import has stopped there: \(ProgressText.count(state.documents, "document")) "
         + "\(state.documents == 1 ? "was" : "were") written, \(ProgressText.grouped(state.failed)) refused. "
-        + "Correct the source, or leave out such documents with --continue.")
+        + "Correct the source, or leave out such documents with --continue"
+        + (hasAdvanced && progressPath != nil ? "; together with --resume, that goes on near there." : "."))
     error.saysProgress = true
     return error
   }

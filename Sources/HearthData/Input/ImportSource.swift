@@ -85,17 +85,20 @@ struct LineSource: ImportSource {
         if bytes.last == 0x0D { bytes.removeLast() }
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
         return ImportEntry(
-          content: .line(bytes), keyHash: keyHash(of: bytes), position: position, byteCount: bytes.count)
+          content: .line(bytes), keyHash: DocumentLine.keyHash(of: bytes, in: database), position: position,
+          byteCount: bytes.count)
       }
       reader = nil
       position = ImportPosition(file: position.file + 1)
     }
     return nil
   }
+}
 
+extension DocumentLine {
   /// The hash of the path. Lines that do not begin with it are read for it; an unreadable one has any.
-  private func keyHash(of line: ArraySlice<UInt8>) -> Int {
-    if let path = DocumentLine.path(in: line) { return path.utf8Hash }
+  static func keyHash(of line: ArraySlice<UInt8>, in database: DatabaseID) -> Int {
+    if let path = path(in: line) { return path.utf8Hash }
     return (try? DocumentLine(parsing: line, database: database))?.key.canonicalString.utf8Hash ?? 0
   }
 }

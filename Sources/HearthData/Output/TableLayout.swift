@@ -50,15 +50,30 @@ package struct TableLayout: Sendable {
     return line
   }
 
-  /// The text without characters that a terminal would obey, or that would change the direction of what follows.
+  /// The text with escapes, such as `\n` and `\u{1b}`, in place of characters that a terminal would obey, or that would change the direction
+  /// of what follows.
   package static func safe(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
+    guard text.unicodeScalars.contains(where: isObeyed) else { return text }
+    var result = ""
     for scalar in text.unicodeScalars {
-      switch scalar.value {
-      case 0..<0x20, 0x7F...0x9F, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: result.append("\u{FFFD}")
-      default: result.append(scalar)
+      guard isObeyed(scalar) else {
+        result.unicodeScalars.append(scalar)
+        continue
+      }
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      default: result += "\\u{\(String(scalar.value, radix: 16))}"
       }
     }
-    return String(result)
+    return result
+  }
+
+  private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
   }
 }

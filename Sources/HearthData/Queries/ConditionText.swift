@@ -39,6 +39,12 @@ struct ConditionText {
 
   /// - Throws: A ``DataError`` for a wrong argument that names the place in the text and the nearest right form.
   init(parsing text: String) throws(DataError) {
+    try NegatedCondition.check(Words.trimmed(Array(text)[...]), at: "--where \"\(text)\"")
+    try self.init(cutting: text)
+  }
+
+  /// - Parameter text: A condition without a negation before it.
+  init(cutting text: String) throws(DataError) {
     let place = "--where \"\(text)\""
     let characters = Array(text)
     let word = Words.trimmed(characters[...])
@@ -62,19 +68,13 @@ struct ConditionText {
         "\(place): the name of a field is missing before \"\(String(name))\" (character \(name.startIndex + 1)).")
     }
     _ = try FieldText.path(field, at: place)
+    try Self.checkNoArrow(word, field: field, name, at: place)
+    try Self.checkOnePiece(name, before: operand, at: place, field: field)
     let spelling = Self.normalized(String(name))
     guard let op = Self.operators[spelling] else {
       throw Self.unknown(name, at: place, field: field, operand: operand)
     }
     self.op = op
-    // An operator in two pieces.
-    let more = operand.prefix { Self.symbolCharacters.subtracting([":"]).contains($0) }
-    if !more.isEmpty, let whole = Self.meaning(of: String(name) + String(more)) {
-      let rest = String(Words.trimmed(operand[more.endIndex...]))
-      throw .argument(
-        "\(place): there is no operator \"\(String(name)) \(String(more))\" (character \(name.startIndex + 1)). Write "
-          + "\(ShellWord.quoted("\(field) \(whole) \(rest)")).")
-    }
     operation = String(name)
     value = String(operand)
     guard !value.isEmpty else {
@@ -98,6 +98,30 @@ struct ConditionText {
       "\(place): \"\(character)\" (character \(index + 1)) separates no conditions. A condition is a field, an operator and a value, such as "
         + "'population >= 1000000': repeat --where for each. A name that has it stands in backquotes, such as `a\(character)b`."
     )
+  }
+
+  /// Refuses arrows between the names of a field, such as `address->zip == 1`.
+  private static func checkNoArrow(
+    _ word: ArraySlice<Character>, field: String, _ name: ArraySlice<Character>, at place: String
+  ) throws(DataError) {
+    guard field.hasSuffix("-"), name.first == ">", name.endIndex - name.startIndex == 1 else { return }
+    let dotted = String(word).replacing("->", with: ".")
+    guard !dotted.contains("-."), let condition = try? ConditionText(cutting: dotted) else { return }
+    throw .argument(
+      "\(place): fields within maps are written with dots, and \"->\" (character \(name.startIndex)) is none. Write "
+        + "\(ShellWord.quoted(condition.start + condition.value)).")
+  }
+
+  /// Refuses an operator in two pieces, such as `! =`.
+  private static func checkOnePiece(
+    _ name: ArraySlice<Character>, before operand: ArraySlice<Character>, at place: String, field: String
+  ) throws(DataError) {
+    let more = operand.prefix { symbolCharacters.subtracting([":"]).contains($0) }
+    guard !more.isEmpty, let whole = meaning(of: String(name) + String(more)) else { return }
+    let rest = String(Words.trimmed(operand[more.endIndex...]))
+    throw .argument(
+      "\(place): there is no operator \"\(String(name)) \(String(more))\" (character \(name.startIndex + 1)). Write "
+        + "\(ShellWord.quoted("\(field) \(whole) \(rest)")).")
   }
 
   /// The symbols, or the word, at the beginning of a text.

@@ -67,7 +67,12 @@ package struct DataQuery: Sendable {
     if path.isDocumentKey { value = try key(value, below: collection, of: place, database) }
     if condition.op == .in || condition.op == .notIn || condition.op == .arrayContainsAny {
       guard case .array(let elements) = value, !elements.isEmpty else {
-        throw .argument("\(place): this operator needs a list of values, such as '[\"CA\", \"NY\"]'.")
+        let advice =
+          condition.value.first == "["
+          ? nil : RelaxedJSON.list(condition.value).map { ShellWord.quoted(condition.start + $0) }
+        throw .argument(
+          "\(place): this operator needs a list of values, such as '[\"CA\", \"NY\"]'.\(advice.map { " Write \($0)." } ?? "")"
+        )
       }
     }
     return .field(path, condition.op, value)
@@ -104,6 +109,14 @@ package struct DataQuery: Sendable {
     let place = "\(option) \"\(text)\""
     let value = try OperandText.value(text, at: place, database)
     var position = if case .array(let elements) = value { elements } else { [value] }
+    if case .string = value, !text.hasPrefix("\""), query.explicitOrders.count > 1,
+      text.split(separator: ",", omittingEmptySubsequences: false).count == query.explicitOrders.count,
+      let list = RelaxedJSON.list(text)
+    {
+      throw .argument(
+        "\(place): a position with a value for each order is a list in brackets. Write \(ShellWord.quoted(list)), or "
+          + "\(ShellWord.quoted(JSONText.string(text).compact)) for one text.")
+    }
     let advice =
       query.explicitOrders.isEmpty
       ? " Without --order-by a position is the id of a document, such as SF; for the value of a field, name that with --order-by."

@@ -35,6 +35,12 @@ package struct EmptyResultAdvice {
     for text in words.orders {
       guard let path = try? OrderText.order(text).path, !path.isDocumentKey, values(at: path).isEmpty else { continue }
       let direction = text.firstIndex(of: ":").map { String(text[$0...]) } ?? ""
+      if let field = try? FieldPath(path.segments.dropLast()), !values(at: field).isEmpty,
+        let meant = OrderText.direction(meantBy: path.segments.last ?? "")
+      {
+        return
+          "\(start(path)). A direction stands behind a colon: write \(ShellWord.quoted("\(field.canonicalString):\(meant)"))."
+      }
       return missing(path) { $0 + direction }
     }
     for text in words.aggregatedFields {
@@ -53,13 +59,23 @@ package struct EmptyResultAdvice {
 
   private func values(at path: FieldPath) -> [Value] { documents.compactMap { $0[path] } }
 
-  /// - Parameter form: The word with another field.
-  private func missing(_ path: FieldPath, _ form: (String) -> String) -> String {
+  /// The fields that other databases and libraries have for the id of a document.
+  private static let namesOfIDs: Set<String> = ["id", "_id", "docid", "doc_id", "documentid", "document_id", "key"]
+
+  private func start(_ path: FieldPath) -> String {
     let who =
       isComplete
       ? (documents.count == 1 ? "The document has no" : "None of the documents has a")
       : "None of the first \(documents.count) has a"
-    let start = "\(who) field \(path.canonicalString)"
+    return "\(who) field \(path.canonicalString)"
+  }
+
+  /// - Parameter form: The word with another field.
+  private func missing(_ path: FieldPath, _ form: (String) -> String) -> String {
+    let start = start(path)
+    if path.segments.count == 1, let name = path.segments.first, Self.namesOfIDs.contains(name.lowercased()) {
+      return "\(start). The id of a document is __name__: write \(ShellWord.quoted(form("__name__")))."
+    }
     let names = siblings(of: path)
     if let nearest = NearestWord.of(path.segments.last ?? "", in: names) {
       let meant = (try? FieldPath(path.segments.dropLast() + [nearest]).canonicalString) ?? nearest

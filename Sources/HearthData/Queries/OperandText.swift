@@ -24,9 +24,11 @@ enum OperandText {
       if let first = text.first, "\"[{".contains(first) {
         if first == "\"", !start.isEmpty { try checkOneCondition(text, at: place, after: start) }
         let character = String(decoding: bytes.prefix(error.offset), as: UTF8.self).count + 1
-        throw .argument(
-          "\(place): \(text) is not complete JSON (\(JSONFault.text(error, in: bytes[...])), at character \(character) of it). Quote the "
-            + "whole word for the shell with single quotation marks.")
+        let fault = JSONFault.text(error, in: bytes[...])
+        let advice =
+          RelaxedJSON.meant(by: text).map { "Write \(ShellWord.quoted(start + $0))." }
+          ?? "Quote the whole word for the shell with single quotation marks."
+        throw .argument("\(place): \(text) is not complete JSON (\(fault), at character \(character) of it). \(advice)")
       }
       try checkPlain(text, at: place, after: start)
       return .string(text)

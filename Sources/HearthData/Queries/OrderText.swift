@@ -13,14 +13,35 @@ package enum OrderText {
     "-1": "desc", "-": "desc",
   ]
 
-  /// Refuses several fields, and a semicolon or a comma at the end. What stands in quotation marks is a name.
+  /// The direction that a word is, or most likely means; nil if it means none.
+  static func direction(meantBy word: String) -> String? {
+    let word = word.lowercased()
+    guard directions[word] != nil else { return otherNames[word] }
+    return word.hasPrefix("desc") ? "desc" : "asc"
+  }
+
+  /// Refuses several fields, a direction behind another sign than a colon, and a semicolon or a comma at the end. What stands in quotation
+  /// marks is a name.
   private static func checkOneField(_ word: ArraySlice<Character>, at place: String) throws(DataError) {
     let masked = QuotedParts.masked(word)
+    if let sign = masked.lastIndex(where: { directionSigns.contains($0) }),
+      let direction = direction(meantBy: String(Words.trimmed(word[(sign + 1)...])))
+    {
+      let field = String(Words.trimmed(word[..<sign]))
+      throw .argument(
+        "\(place): a direction stands behind a colon, and not behind \"\(word[sign])\" (character \(sign + 1)). Write "
+          + "\(ShellWord.quoted("\(field):\(direction)")).")
+    }
     guard let index = masked.firstIndex(where: { separators.contains($0) }) else { return }
-    let pieces = masked.indices.split { separators.contains(masked[$0]) }.compactMap { indices -> String? in
-      guard let first = indices.first, let last = indices.last else { return nil }
+    var pieces: [String] = []
+    for indices in masked.indices.split(whereSeparator: { separators.contains(masked[$0]) }) {
+      guard let first = indices.first, let last = indices.last else { continue }
       let piece = String(Words.trimmed(word[first...last]))
-      return piece.isEmpty ? nil : piece
+      if let direction = direction(meantBy: piece), let field = pieces.last, !field.contains(":") {
+        pieces[pieces.count - 1] = "\(field):\(direction)"
+      } else if !piece.isEmpty {
+        pieces.append(piece)
+      }
     }
     let start = "\(place): an order has one field, and \"\(word[index])\" (character \(index + 1)) is no part of it."
     guard pieces.count > 1 else { throw .argument("\(start) Write \(ShellWord.quoted(pieces.first ?? "name")).") }
@@ -29,6 +50,8 @@ package enum OrderText {
   }
 
   private static let separators: Set<Character> = [";", ","]
+  /// Signs that are written in place of the colon before a direction.
+  private static let directionSigns: Set<Character> = ["=", "|", "/", ">", "~", "("]
 
   /// - Throws: A ``DataError`` for a wrong argument that names the place and the nearest right form.
   package static func order(_ text: String) throws(DataError) -> OrderBy {

@@ -34,7 +34,7 @@ package struct DocumentLine: Sendable {
     writer.append("{\"path\":")
     writer.write(document.key.canonicalString)
     writer.append(",\"fields\":")
-    writer.writeFields(decoded)
+    writer.writeDocumentFields(decoded)
     if hasTimes {
       if document.createTime > .none { writeTime("createTime", document.createTime, to: &writer) }
       if document.version > .none { writeTime("updateTime", document.version, to: &writer) }
@@ -64,20 +64,32 @@ package struct DocumentLine: Sendable {
       throw Failure(offset: 0, message: "an object such as {\"path\": \"cities/SF\", \"fields\": {…}} is expected")
     }
     if let stranger = members.first(where: { !Self.members.contains($0.name) }) {
+      var advice = ""
+      if stranger.name == "name", case .string(let name) = stranger.value,
+        let reference = try? ReferenceValue(name: name)
+      {
+        advice = ": write \"path\": \(JSONText.string(reference.key.canonicalString).compact)"
+      }
       throw Failure(
         offset: 0,
-        message: "\"\(stranger.name.prefix(40))\" is none of the members of a document, which are path and fields")
+        message:
+          "\"\(stranger.name.prefix(40))\" is none of the members of a document, which are path and fields\(advice)")
     }
     guard case .string(let path)? = json.member("path"), let fields = json.member("fields") else {
       throw Failure(offset: 0, message: "a document needs a member \"path\" with a text, and a member \"fields\"")
     }
     guard let key = try? DocumentKey(ResourcePath(canonical: path)) else {
+      let bare = path.split(separator: "/").joined(separator: "/")
+      let meant = bare != path && (try? DocumentKey(ResourcePath(canonical: bare))) != nil
       throw Failure(
         offset: 0,
-        message: "\"\(path)\" is not the path of a document: that has an even number of parts, such as cities/SF")
+        message: "\"\(path)\" is not the path of a document: "
+          + (meant
+            ? "one of its parts is empty. Write \(JSONText.string(bare).compact)"
+            : "that has an even number of parts, such as cities/SF"))
     }
     do {
-      self.init(key: key, fields: try ValueJSON(database: database).fields(fields))
+      self.init(key: key, fields: try ValueJSON(database: database).documentFields(fields))
     } catch {
       throw Failure(offset: 0, message: "document \"\(path)\", field \(error)")
     }

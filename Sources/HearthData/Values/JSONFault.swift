@@ -1,14 +1,16 @@
-internal import HearthModel
+package import HearthModel
 
 /// Explains JSON that cannot be read: what stands where something else is expected, and the usual reason for it.
-enum JSONFault {
+package enum JSONFault {
   private static let longestCharacter = 32
   private static let otherQuotationMarks: Set<Character> = ["'", "‘", "’", "“", "”", "„", "«", "»", "`"]
 
   /// The message of the reader with what stands at its place.
   ///
   /// - Parameter whole: The thing that ends too early, such as "text".
-  static func text(_ failure: JSONTextReader.Failure, in bytes: ArraySlice<UInt8>, whole: String = "text") -> String {
+  package static func text(_ failure: JSONTextReader.Failure, in bytes: ArraySlice<UInt8>, whole: String = "text")
+    -> String
+  {
     let message = failure.message
     // Other messages name what stands there themselves, or concern more than one character.
     let isMore = message == "there is more after the value"

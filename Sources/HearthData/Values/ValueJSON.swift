@@ -46,6 +46,14 @@ package struct ValueJSON: Sendable {
     return map
   }
 
+  /// Reads the fields of a document.
+  ///
+  /// - Throws: `Failure`, also for fields that are all in the form of the REST API.
+  package func documentFields(_ json: JSONText) throws(Failure) -> MapValue {
+    if case .object(let members) = json { try RESTForm.check(members) }
+    return try fields(json)
+  }
+
   package func value(_ json: JSONText) throws(Failure) -> Value {
     switch json {
     case .null: return .null
@@ -112,6 +120,10 @@ package struct ValueJSON: Sendable {
       return .bytes([UInt8](data))
     case "$reference": return .reference(try reference(try string(content)))
     case "$geopoint":
+      let form = TypedForm.geoPoint(content).map { ": write {\"$geopoint\": \($0)}" } ?? ""
+      guard case .array(let elements) = content, elements.count == 2 else {
+        throw failure("[latitude, longitude] is expected, within ±90 and ±180 degrees\(form)")
+      }
       let numbers = try doubles(content)
       guard numbers.count == 2, (-90...90).contains(numbers[0]), (-180...180).contains(numbers[1]) else {
         throw failure("[latitude, longitude] is expected, within ±90 and ±180 degrees")
@@ -185,11 +197,12 @@ package struct ValueJSON: Sendable {
   }
 
   private func timestamp(_ json: JSONText) throws(Failure) -> Timestamp {
-    let text = try string(json)
-    guard let time = Self.time(text) else {
-      throw failure("\"\(text.prefix(40))\" is not a time between the years 1 and 9999, such as 2026-03-01T12:30:00.5Z")
-    }
-    return time
+    if case .string(let text) = json, let time = Self.time(text) { return time }
+    let found = if case .string(let text) = json { "\"\(text.prefix(40))\" is not" } else { "a text is expected," }
+    let form =
+      TypedForm.time(json).map { "write {\"$timestamp\": \"\($0.rfc3339)\"}" }
+      ?? "such as {\"$timestamp\": \"2026-03-01T12:30:00.5Z\"}"
+    throw failure("\(found) a time between the years 1 and 9999: \(form)")
   }
 
   /// A time as in RFC 3339; nil for anything else.

@@ -49,6 +49,24 @@ package struct ValueJSONWriter {
     }
   }
 
+  /// Writes the fields of a document. They are not taken for the form of the REST API, whatever they are.
+  mutating func writeDocumentFields(_ map: MapValue) {
+    guard RESTForm.isForm(of: map), let first = map.entries.first, case .map(let value) = first.value else {
+      return writeFields(map)
+    }
+    append("{")
+    write(first.key)
+    append(":")
+    writeTyped("map") { $0.writeFields(value) }
+    for entry in map.entries.dropFirst() {
+      append(",")
+      write(entry.key)
+      append(":")
+      write(entry.value)
+    }
+    append("}")
+  }
+
   /// Writes an object of fields, whose names are not types.
   package mutating func writeFields(_ map: MapValue) {
     append("{")

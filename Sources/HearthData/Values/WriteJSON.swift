@@ -30,6 +30,7 @@ package struct WriteJSON {
     guard case .object(let members) = json else {
       throw ValueJSON.Failure(place: "", message: "an object with the fields is expected")
     }
+    try RESTForm.check(members)
     for member in members {
       let path = hasPaths ? try DataPath.field(member.name) : try FieldPath([member.name])
       guard !self.members.contains(path) else {

@@ -33,12 +33,12 @@ package struct DataWatch: Sendable {
         case .closed(let error):
           let error = error ?? StatusError(code: .unavailable, message: "The backend has ended the stream.")
           guard error.isPassing, !(isFirst && error.code == .unavailable) else {
-            throw DataError(error, doing: "Listening", at: backend.place)
+            throw backend.failure(error, doing: "Listening")
           }
         case .message(let message):
           switch result.received(message) {
           case .nothing: break
-          case .ended(let error): throw DataError(error, doing: "Listening", at: backend.place)
+          case .ended(let error): throw backend.failure(error, doing: "Listening")
           case .mustListenAgain(let former):
             stream.send(.removeTarget(former))
             stream.send(.addTarget(request(result)))

@@ -12,6 +12,31 @@ package enum DataPath {
     return path
   }
 
+  /// The collections of an option that may be repeated. One with a comma in its path stands in backquotes, because such a comma is a
+  /// mistake far more often than part of a path, and an export without documents looks like one of an empty collection.
+  ///
+  /// - Throws: A ``DataError`` for a text that is not the path of one collection.
+  package static func collections(_ texts: [String], of option: String) throws(DataError) -> [ResourcePath] {
+    var paths: [ResourcePath] = []
+    for text in texts {
+      if text.count > 2, text.hasPrefix("`"), text.hasSuffix("`") {
+        paths.append(try collection(String(text.dropFirst().dropLast())))
+        continue
+      }
+      guard let comma = text.firstIndex(where: { $0 == "," || $0 == ";" }) else {
+        paths.append(try collection(text))
+        continue
+      }
+      let pieces = text.split(whereSeparator: { $0 == "," || $0 == ";" }).map { Words.trimmed(Array($0)[...]) }
+      let repeated = pieces.filter { !$0.isEmpty }.map { "\(option) \(ShellWord.bare(String($0)))" }
+      throw .argument(
+        "\(option) \"\(text)\": \"\(text[comma])\" (character \(text.distance(from: text.startIndex, to: comma) + 1)) separates no collections. "
+          + "Repeat the option: \(repeated.joined(separator: " ")). A path that has it stands in backquotes: "
+          + "\(option) \(ShellWord.quoted("`\(text)`")).")
+    }
+    return paths
+  }
+
   /// - Throws: A ``DataError`` for a text that is not the path of a document.
   package static func document(_ text: String) throws(DataError) -> DocumentKey {
     guard let key = try? DocumentKey(parsing: text) else {
@@ -49,7 +74,11 @@ package enum DataPath {
       let rest = parts[5...].joined(separator: "/")
       return "leave out what stands before \"\(rest)\"; --project and --database name the rest."
     }
-    if parts.count > 1, parts.contains("") { return "one of its parts is empty." }
+    if parts.count > 1, parts.contains("") {
+      // Paths of the console and of addresses begin or end with a slash.
+      let bare = parts.filter { !$0.isEmpty }.joined(separator: "/")
+      return "one of its parts is empty." + (bare.isEmpty ? "" : " Write \(ShellWord.bare(bare)).")
+    }
     return "that has \(form)."
   }
 

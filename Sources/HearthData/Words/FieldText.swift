@@ -40,8 +40,9 @@ package enum FieldText {
           + "\(character) stands in backquotes, such as `a\(character)b`.")
     }
     if let character = text.first(where: foreign.contains) {
+      let advice = NestedField.advice(for: text).map { " " + $0 } ?? ""
       throw .argument(
-        "\(place): \(text) is not the name of a field, because of the character \(shown(character)). A name that has it stands in "
+        "\(place): \(text) is not the name of a field, because of the character \(shown(character)).\(advice) A name that has it stands in "
           + "backquotes, such as `a\(character)b`.")
     }
     do {

@@ -20,6 +20,7 @@ package struct CallListener {
   let prepare: Preparation?
   private let handshakes: HandshakeLog
   private let refusalPace = LogPace()
+  private let connectionLog: ConnectionLog
 
   package init(server: CallServer, connections: OpenConnections, refusals: Int, prepare: Preparation?) {
     self.server = server
@@ -27,6 +28,7 @@ package struct CallListener {
     self.refusals = refusals
     self.prepare = prepare
     handshakes = HandshakeLog(server.logger)
+    connectionLog = ConnectionLog(server.logger)
   }
 
   /// - Parameter host: A numeric address.
@@ -117,7 +119,7 @@ package struct CallListener {
 
   private func configureHTTP2(_ channel: any Channel) throws {
     let connectionGuard = ConnectionGuard(
-      limits: server.limits.connection, metrics: server.load.metrics, logger: server.logger)
+      limits: server.limits.connection, metrics: server.load.metrics, log: connectionLog)
     var connection = NIOHTTP2Handler.ConnectionConfiguration()
     connection.initialSettings = [
       // The guard announces and enforces the real limit; exceeding the codec's would end the connection.

@@ -36,7 +36,7 @@ final class HandshakeLog: Sendable {
     ),
     (
       ["CERTIFICATE_VERIFY_FAILED"],
-      "the client's certificate is of no authority in --tls-client-authority, or of another time"
+      "the client's certificate is of no authority in --tls-client-authority, has expired, or is not valid yet"
     ),
     (
       ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_UNKNOWN", "ALERT_CERTIFICATE_EXPIRED"],

@@ -104,7 +104,7 @@ package final class ServerCertificate: Sendable {
         expiry: chain.map { Int($0.notValidAfter) }.min() ?? 0)
     } catch {
       throw ServerCertificateError(
-        "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\": \(error)")
+        "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\".")
     }
   }
 

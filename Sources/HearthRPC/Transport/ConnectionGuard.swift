@@ -1,4 +1,3 @@
-internal import Logging
 internal import NIOCore
 
 /// The streams behind a ``ConnectionGuard``. Used on the connection's event loop.
@@ -36,7 +35,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private let metrics: (any CallMetrics)?
   /// The number of open streams, for metrics.
   private let streamUsage: Usage?
-  private let logger: Logger
+  private let log: ConnectionLog
   private var budget: ConnectionBudget
   private var inbound = InboundFrames()
   private var outbound: OutboundFrames
@@ -69,11 +68,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// The time that a peer has to read the GOAWAY frame before its connection is closed.
   private static let farewell = TimeAmount.seconds(1)
 
-  init(limits: ConnectionLimits, metrics: (any CallMetrics)? = nil, logger: Logger) {
+  init(limits: ConnectionLimits, metrics: (any CallMetrics)? = nil, log: ConnectionLog) {
     self.limits = limits
     self.metrics = metrics
     streamUsage = metrics?.streamsPerConnection.register()
-    self.logger = logger
+    self.log = log
     budget = ConnectionBudget(limits: limits, now: .now())
     outbound = OutboundFrames(maximumConcurrentStreams: limits.maximumConcurrentStreams)
   }
@@ -282,9 +281,7 @@ extension ConnectionGuard {
     isEnded = true
     metrics?.exceeded(excess.limit)
     keepAlive?.cancel()
-    logger.notice(
-      "connection ended: it exceeded a limit of connections",
-      metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")", "reason": "\(excess.rawValue)"])
+    log.exceeded(excess.rawValue, by: context.remoteAddress)
     let text = ByteBuffer(string: excess.rawValue)
     let length = 2 * MemoryLayout<UInt32>.size + text.readableBytes
     var frame = context.channel.allocator.buffer(capacity: FrameHeader.byteCount + length)
@@ -349,9 +346,7 @@ extension ConnectionGuard {
       return awaitAnswer(sentBytes: sent, pingEnd: pingEnd, context)
     }
     metrics?.exceeded(.keepAlive)
-    logger.info(
-      "connection closed: the peer is silent",
-      metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")"])
+    log.silent(context.remoteAddress)
     context.close(promise: nil)
   }
 

@@ -22,9 +22,11 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
   var kind: Kind
   var message: String
 
+  /// - Parameter message: A sentence or more. One that ends with the sentence of another error has one full stop all the same.
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message
+    while self.message.hasSuffix(".."), !self.message.hasSuffix("...") { self.message.removeLast() }
   }
 
   package var description: String { message }

@@ -27,12 +27,13 @@
           throw ServerError(
             .storage,
             present.contains("hearth_schema")
-              ? "The database has the tables of a cluster already."
+              ? "The database has the tables of a cluster already: hearth serve --storage can use it."
               : "The database has tables that this release does not know: \(present.joined(separator: ", ")). "
                 + "Use another database.")
         }
         guard let timeline = facts.timeline else {
-          throw ServerError(.storage, "The server is a standby and takes no writes.")
+          throw ServerError(
+            .storage, "The PostgreSQL server is a standby, which takes no writes. Name the primary in the URL.")
         }
         let statements = ClusterSchema.statements.enumerated().map { number, sql in
           PostgresStatement("create schema \(number)", sql).call()

@@ -27,17 +27,40 @@ struct IndexFile: Sendable {
       throw ServerError(.indexes, "Cannot read the index file \"\(path)\": \(error.localizedDescription)")
     }
     do {
+      let configuration = try IndexConfiguration(json: bytes)
       return Contents(
-        definitions: try IndexConfiguration(json: bytes).definitions(withScopes: true),
-        declared: try DeclaredIndexes(json: bytes), unknownMembers: Self.unknownMembers(of: bytes))
+        definitions: try configuration.definitions(withScopes: true), declared: try DeclaredIndexes(json: bytes),
+        unknownMembers: try unknownMembers(of: try JSONTextReader.read(bytes[...])))
+    } catch let error as ServerError {
+      throw error
     } catch {
-      throw ServerError(.indexes, "Index file \"\(path)\": \(error)")
+      throw ServerError(.indexes, "Index file \"\(path)\": \(error) \(Self.form)")
     }
   }
 
-  private static func unknownMembers(of json: [UInt8]) -> [String] {
-    let object = try? JSONSerialization.jsonObject(with: Data(json)) as? [String: Any]
-    return Set((object ?? [:]).keys).subtracting(members).sorted()
+  /// The form of the file, for errors.
+  private static let form =
+    "The file has the form of firestore.indexes.json: {\"indexes\": [{\"collectionGroup\": \"cities\", \"queryScope\": \"COLLECTION\", "
+    + "\"fields\": [{\"fieldPath\": \"state\", \"order\": \"ASCENDING\"}, {\"fieldPath\": \"population\", \"order\": \"DESCENDING\"}]}]}."
+
+  /// The members of the file that have no effect.
+  ///
+  /// - Throws: `ServerError` for a file without the member `indexes`. It is another file, and would declare nothing without a word.
+  private func unknownMembers(of json: JSONText) throws(ServerError) -> [String] {
+    guard case .object(let members) = json else { return [] }
+    let names = Set(members.map(\.name))
+    guard names.contains("indexes") else {
+      let found =
+        names.isEmpty ? "none" : names.sorted().prefix(8).map { "\"\($0.prefix(40))\"" }.joined(separator: ", ")
+      var advice = ""
+      if case .string(let file)? = json.member("firestore")?.member("indexes") {
+        advice = " This is a firebase.json, which names the file with the indexes: give \"\(file.prefix(200))\"."
+      }
+      throw ServerError(
+        .indexes,
+        "Index file \"\(path)\": the object has no member \"indexes\"; its members: \(found).\(advice) \(Self.form)")
+    }
+    return names.subtracting(Self.members).sorted()
   }
 
   /// Logs mistakes that do not prevent the file from being used.

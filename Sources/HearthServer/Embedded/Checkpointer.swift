@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// The log restarts only if all of it is checkpointed when a commit begins. Under steady load there is no such moment. So the writer itself
 /// finishes a log that has grown to ``longLogPages``, between two commits. Few pages are left then, unless this queue gets no processor
-/// time: after ``longestLogPages`` the writer finishes the log itself. It waits for a round that is under way, beside which SQLite would
+/// time: after ``longestLogPages`` the writer finishes the log itself. It waits for a round that is under way, next to which SQLite would
 /// let it write nothing back.
 ///
 /// Nor does it restart while a read holds an earlier state. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.

@@ -122,12 +122,20 @@ final class DataFolder: Sendable {
   }
 
   /// The database whose file has this name; nil for other files.
-  private static func databaseID(ofFile name: String) -> DatabaseID? {
+  static func databaseID(ofFile name: String) -> DatabaseID? {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, parts[2] == "sqlite", let project = parts[0].removingPercentEncoding,
       let database = parts[1].removingPercentEncoding, escaped(project) == parts[0], escaped(database) == parts[1]
     else { return nil }
     return DatabaseID(projectID: project, database: database)
+  }
+
+  /// True for the lock, the file of a database, and what SQLite puts next to one.
+  static func isKnown(_ name: String) -> Bool {
+    guard name != lockName else { return true }
+    return (fileSuffixes + ["-journal"]).contains {
+      name.hasSuffix($0) && databaseID(ofFile: String(name.dropLast($0.count))) != nil
+    }
   }
 
   /// The database and the files that SQLite puts next to it.

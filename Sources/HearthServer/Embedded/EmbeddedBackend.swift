@@ -71,6 +71,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     self.opening = opening
     databases = OpenDatabases(limit: limits.databases, clock: self.clock, metrics: metrics)
     if case .folder(let path) = location { folder = try DataFolder(path: path) } else { folder = nil }
+    folder?.report(to: logger)
   }
 
   /// The database of this name: open, opened, or blank.
@@ -88,6 +89,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
       do throws(StatusError) {
         guard let file = try folder.existingFile(for: id) else { return openBlank(id) }
         try databases.require(databases.table { $0.admit(id, .stored) }, by: self)
+        folder.reportEmpty(file, to: logger)
         let database = host(id, try open(id, at: .file(path: file)))
         let time = clock.elapsedMicroseconds
         databases.change(by: self) { $0.opened(id, database, at: time) }

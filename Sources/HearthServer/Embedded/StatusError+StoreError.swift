@@ -16,7 +16,7 @@ extension StatusError {
     case .full:
       self.init(code: .resourceExhausted, message: "The server's disk is full.")
     case .corrupt, .notADatabase:
-      self.init(code: .dataLoss, message: "The server's database file is damaged; its log says where.")
+      self.init(code: .dataLoss, message: "The file of this database is damaged; the log of the server says where.")
     case .newerSchema:
       self.init(
         code: .failedPrecondition,

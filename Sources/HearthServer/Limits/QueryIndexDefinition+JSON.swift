@@ -2,6 +2,11 @@ internal import Foundation
 internal import HearthModel
 
 extension QueryIndexDefinition {
+  /// A file `firestore.indexes.json` that declares these indexes and no others.
+  static func file(declaring indexes: [QueryIndexDefinition]) -> String {
+    "{\"indexes\": [\(indexes.map(\.json).joined(separator: ", "))]}"
+  }
+
   /// The entry of `firestore.indexes.json`.
   var json: String {
     func quoted(_ text: String) -> String {

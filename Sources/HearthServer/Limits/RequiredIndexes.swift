@@ -31,7 +31,8 @@ final class RequiredIndexes: Sendable {
     return StatusError(
       code: .failedPrecondition,
       message: "The query requires an index. You can create it here: \(link)\n"
-        + "For hearth serve, declare it in the file of --indexes: \(index.json)",
+        + "For hearth serve, declare it in the file of --indexes, in addition to those that are there: "
+        + QueryIndexDefinition.file(declaring: [index]),
       details: [StatusError.Detail(typeName: "google.rpc.PreconditionFailure", bytes: failure.bytes)])
   }
 

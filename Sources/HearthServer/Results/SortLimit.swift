@@ -23,12 +23,11 @@ extension StatusError {
       let scope: QueryIndexDefinition.Scope = query.collectionGroup == nil ? .collection : .collectionGroup
       let indexes = missing.map { index in
         QueryIndexDefinition(
-          collectionGroup: index.collectionGroup, scope: scope, fields: index.fields, keyDirection: index.keyDirection
-        ).json
+          collectionGroup: index.collectionGroup, scope: scope, fields: index.fields, keyDirection: index.keyDirection)
       }
       message +=
-        " The query requires an index. For hearth serve, declare it in the file of --indexes, or try again when the "
-        + "server has made it: \(indexes.joined(separator: ", "))"
+        " The query requires an index. For hearth serve, try again when the server has made it, or declare it in the file of "
+        + "--indexes, in addition to those that are there: \(QueryIndexDefinition.file(declaring: indexes))"
     }
     self.init(code: .resourceExhausted, message: message)
   }

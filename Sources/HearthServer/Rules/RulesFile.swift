@@ -45,7 +45,8 @@ package final class RulesFile: Sendable {
   /// Logs mistakes that do not prevent rules from being used.
   func log(_ warnings: [RuleIssue], _ logger: Logger) {
     for issue in warnings {
-      logger.warning("in the rules", metadata: ["file": .escaped(file.path), "warning": .escaped("\(issue)")])
+      logger.warning(
+        "a warning about the rules", metadata: ["file": .escaped(file.path), "warning": .escaped("\(issue)")])
     }
   }
 

@@ -263,7 +263,8 @@ package final class EmbeddedServer: Sendable {
         "Cannot listen on \(host) port \(port): the address is none of this machine. Choose another, such as 127.0.0.1."
       )
     default:
-      return ServerError(.address, "Cannot listen on \(host) port \(port): \(error).")
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+      return ServerError(.address, "Cannot listen on \(host) port \(port): \(reason).")
     }
   }
 
@@ -293,7 +294,8 @@ package final class EmbeddedServer: Sendable {
     let result: Result<Void, any Error>
     do { result = .success(try await listening.closeFuture.get()) } catch { result = .failure(error) }
     guard stopping.isTriggered else {
-      throw ServerError(.transport, "The server stopped by itself: its listening socket was closed (\(result)).")
+      let reason = if case .failure(let error) = result { ": \(error)" } else { "" }
+      throw ServerError(.transport, "The server stopped by itself: its listening socket was closed\(reason).")
     }
     await stopped.wait()
   }

@@ -48,7 +48,8 @@ struct RulesRequest: Sendable {
         let made = try RuleSet(files[0].content)
         rules.replace(made, of: String(parts[1]), fileName: String(name.prefix(200)))
         for issue in made.warnings {
-          logger.warning("in the rules", metadata: ["project": .escaped(parts[1]), "warning": .escaped("\(issue)")])
+          logger.warning(
+            "a warning about the rules", metadata: ["project": .escaped(parts[1]), "warning": .escaped("\(issue)")])
         }
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")

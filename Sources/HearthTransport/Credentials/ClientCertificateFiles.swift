@@ -1,4 +1,5 @@
 internal import Foundation
+internal import NIOSSL
 
 /// The files with which a client proves who it is (mutual TLS), in PEM form, see ``TransportConfiguration/clientCertificate``.
 package struct ClientCertificateFiles: Hashable, Sendable {
@@ -12,7 +13,7 @@ package struct ClientCertificateFiles: Hashable, Sendable {
     self.key = key
   }
 
-  /// Checks the form of a key without using it.
+  /// Checks that a file has a key that can be used.
   package static func checkKey(_ path: String) throws(TrustedCertificateFile.Fault) {
     let content = try TrustedCertificateFile.content(of: path)
     func holds(_ text: String) -> Bool { content.range(of: Data(text.utf8)) != nil }
@@ -22,6 +23,24 @@ package struct ClientCertificateFiles: Hashable, Sendable {
     // There are kinds of keys with a word before this one, such as EC.
     guard holds("-----BEGIN "), holds("PRIVATE KEY-----") else {
       throw .content("has no private key in PEM form (\"-----BEGIN PRIVATE KEY-----\" is missing)")
+    }
+    guard (try? NIOSSLPrivateKey(bytes: [UInt8](content), format: .pem)) != nil else {
+      throw .content("has a private key that is damaged, or of a kind that TLS does not use")
+    }
+  }
+
+  /// True if the key is that of the first certificate. Both files have passed the checks of their own.
+  package var belongTogether: Bool {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    // Without the certificates of the system, which take time to read.
+    configuration.trustRoots = .certificates([])
+    do {
+      configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) }
+      configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
+      _ = try NIOSSLContext(configuration: configuration)
+      return true
+    } catch {
+      return false
     }
   }
 }

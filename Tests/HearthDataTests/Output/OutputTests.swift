@@ -21,8 +21,15 @@ struct OutputTests {
     let document = Document.found(
       try DocumentKey(parsing: "a/\u{1B}[31m"), version: SnapshotVersion(microseconds: 1), fields: .empty)
     table.add(document, fields: ["\u{7}bell": "\u{1B}]0;title\u{7}\n\u{202E}", "n": ["a": "\u{9B}"]])
-    let text = table.layout.lines(width: 200).joined()
-    #expect(!text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value == 0x202E })
+    let lines = table.layout.lines(width: 200)
+    #expect(
+      !lines.joined().unicodeScalars.contains {
+        $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value == 0x202E || $0.value == 0xFFFD
+      })
+    // Each is shown as what it is.
+    #expect(lines[0].contains(#"\u{7}bell"#) && lines[1].contains(#"a/\u{1b}[31m"#), "\(lines)")
+    #expect(lines[1].contains(#""\u001b]0;title\u0007\n\u{202e}""#), "\(lines)")
+    #expect(TableLayout.safe("a\nb\tc\rd\u{1B}\u{85}\u{2028}é") == #"a\nb\tc\rd\u{1b}\u{85}\u{2028}é"#)
   }
 
   @Test("rate and time left follow the last seconds")

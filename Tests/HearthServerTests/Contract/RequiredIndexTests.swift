@@ -45,8 +45,10 @@ struct RequiredIndexTests {
         #expect(refused?.code == .failedPrecondition)
         #expect(refused?.message.hasPrefix("The query requires an index. You can create it here: https://") == true)
         let text = try #require(refused?.message)
-        let definition = try #require(text.range(of: "--indexes: ").map { text[$0.upperBound...] })
-        try Data("{\"indexes\": [\(definition)]}".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+        let definition = try #require(
+          text.range(of: "--indexes, in addition to those that are there: ").map { text[$0.upperBound...] })
+        // It is a whole file.
+        try Data(definition.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
         try await waitUntil { await failure { try await server.ids(Self.query) } == nil }
         #expect(try await server.ids(Self.query) == ["x"])
       }

@@ -90,7 +90,9 @@ struct RulesRequestTests {
     await server.shutdown()
     #expect(answer?.status == 200)
     #expect(
-      log.lines.contains { $0.hasPrefix("warning in the rules project=test warning=3:") && $0.contains("rol") },
+      log.lines.contains {
+        $0.hasPrefix("warning a warning about the rules project=test warning=3:") && $0.contains("rol")
+      },
       "\(log.lines)")
   }
 

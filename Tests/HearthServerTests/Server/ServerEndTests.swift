@@ -16,7 +16,7 @@ struct ServerEndTests {
     let connections = OpenConnections()
     let codec = ByteCounter()
     let channel = EmbeddedChannel(
-      handlers: [ConnectionGuard(limits: ConnectionLimits(), logger: ServerFixture.quietLogger), codec])
+      handlers: [ConnectionGuard(limits: ConnectionLimits(), log: ConnectionLog(ServerFixture.quietLogger)), codec])
     try connections.add(channel)
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     let preface = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")

@@ -203,11 +203,24 @@ struct ServerIndexTests {
         try await waitUntil { try await used("even") == ["(group ASC, even DESC, __name__ DESC)", "60"] }
         #expect(try await used("n").last == "0")
       }
-      try write("[]")
-      let error = await #expect(throws: ServerError.self) {
-        try await ServerFixture.withServer(indexFile: file) { _ in }
+      for (text, fault) in [
+        ("[]", "the text must be an object, but is an array"), ("{}", "has no member \"indexes\"; its members: none"),
+        (#"{"fieldOverrides": []}"#, "has no member \"indexes\"; its members: \"fieldOverrides\""),
+        (#"{"indexes": {"a": 1}}"#, "indexes must be an array, but is an object"),
+        (#"{"indexes": [{"fields": 1}]}"#, "indexes[0]"),
+        (
+          #"{"firestore": {"rules": "a.rules", "indexes": "b.json"}, "hosting": {}}"#,
+          "its members: \"firestore\", \"hosting\". This is a firebase.json, which names the file with the indexes: give \"b.json\"."
+        ),
+      ] {
+        try write(text)
+        let error = await #expect(throws: ServerError.self, "\(text)") {
+          try await ServerFixture.withServer(indexFile: file) { _ in }
+        }
+        let message = error?.message ?? ""
+        #expect(message.hasPrefix("Index file \"\(file)\": ") && message.contains(fault), "\(message)")
+        #expect(message.contains("The file has the form of firestore.indexes.json: {\"indexes\": [{"), "\(message)")
       }
-      #expect(error?.message.contains("must be an object") == true)
     }
   }
 
@@ -216,7 +229,7 @@ struct ServerIndexTests {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/firestore.indexes.json"
-      try Data(#"{"indexs": [], "fieldOverrides": []}"#.utf8).write(to: URL(fileURLWithPath: file))
+      try Data(#"{"indexes": [], "indexs": [], "fieldOverrides": []}"#.utf8).write(to: URL(fileURLWithPath: file))
       let log = LogRecorder()
       let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger) { $0.indexFile = file }
       await server.shutdown()

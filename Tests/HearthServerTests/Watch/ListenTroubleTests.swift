@@ -76,7 +76,7 @@ struct ListenTroubleTests {
     _ = try await listener.add(Self.all)
     _ = try await listener.add(Self.window, id: 4)
     trouble.set(.corrupt)
-    let text = "The server's database file is damaged; its log says where."
+    let text = "The file of this database is damaged; the log of the server says where."
     #expect(try await listener.add(Self.all.with(limit: 3), id: 6) == ["add 6", "remove 6 (15: \(text))"])
     try await fixture.commit(.delete(key("c/d0")))
     #expect(try await listener.catchUp() == ["remove 4 (15: \(text))", "c/d0 deleted 2", "snapshot"])

@@ -85,6 +85,22 @@ struct CertificateTests {
       #expect(
         unnamed.status == 1 && unnamed.text.contains("is not one for 127.0.0.1:\(otherPort)")
           && unnamed.text.contains("subjectAltName=IP:127.0.0.1"), "\(unnamed.text)")
+      let address = try file("address.pem", TestAuthority.addressOnly)
+      let addressed = try LineProcess(
+        python,
+        ["-c", Self.proxy, address, try file("address-key.pem", TestAuthority.addressOnlyKey), "\(place.server.port)"])
+      defer { addressed.killAtOnce() }
+      let addressPort = try #require(await addressed.nextLine())
+      for (host, status) in [("127.0.0.1", Int32(0)), ("localhost", 1)] {
+        let output = try await Programs.runInBackground(
+          Programs.product("hearth"),
+          [
+            "data", "get", "a/b", "--project", "demo", "--host", "\(host):\(addressPort)", "--tls", "--ca-file",
+            address,
+          ])
+        #expect(output.status == status, "\(output.text)")
+        #expect(status == 0 || output.text.contains("is not one for localhost:\(addressPort)"), "\(output.text)")
+      }
       let plain = try await get("--ca-file", own)
       #expect(plain.status == 64 && plain.text.contains("Add --tls, or leave out --ca-file."), "\(plain.text)")
     }

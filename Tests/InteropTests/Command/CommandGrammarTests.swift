@@ -31,7 +31,8 @@ struct CommandGrammarTests {
       ("n ==< 1", "Write 'n <= 1'"), ("n ==> 1", "Write 'n >= 1'"), ("n ~= 1", "Write 'n == 1'"),
       ("n~1", "Write 'n == 1'"), ("n << 1", "Write 'n < 1'"), ("n >> 1", "Write 'n > 1'"), ("n >< 1", "Write 'n != 1'"),
       ("n ! 1", "Write 'n != 1'"), ("n := 1", "Write 'n == 1'"), ("n ≠ 1", "Write 'n != 1'"), ("n≤1", "Write 'n <= 1'"),
-      ("n = > 1", "Write 'n >= 1'"), ("n & 1", "The operators are ==, !="), ("n is 1", "Write 'n == 1'"),
+      ("n = > 1", "Write 'n >= 1'"), ("state ! = CA", "\"! =\" (character 7). Write 'state != CA'"),
+      ("n & 1", "The operators are ==, !="), ("n is 1", "Write 'n == 1'"),
       ("n is not 1", "Write 'n != 1'"), ("n eq 1", "Write 'n == 1'"), ("tags inn [1]", "Write 'tags in [1]'"),
       ("tags not in [1]", "Write 'tags not-in [1]'"), ("tags contains 1", "Write 'tags array-contains 1'"),
       ("tags array-contain 1", "Write 'tags array-contains 1'"), ("first name == x", "'`first name` == x'"),
@@ -48,9 +49,27 @@ struct CommandGrammarTests {
       ("amount in", "a value is missing after \"in\""), ("a..b == 1", "single dots"), ("\"n\" == 1", "Write n"),
       ("\"first name\" == 1", "Write `first name`."), ("\"a && b\" == 1", "Write `a && b`."),
       ("`n == 1", "an operator is missing"), ("n in 3", "needs a list"), ("n in []", "needs a list"),
+      ("state in CA", #"Write 'state in ["CA"]'"#), ("state in CA,NY", #"Write 'state in ["CA", "NY"]'"#),
+      (#"addr["zip"] == 1"#, "because of the character [. Fields within maps are written with dots: addr.zip."),
+      ("addr['zip'] == 1", "written with dots: addr.zip."), ("addr/zip == 1", "written with dots: addr.zip."),
+      ("a::b == 1", "written with dots: a.b."),
+      ("addr->zip == 1", "\"->\" (character 5) is none. Write 'addr.zip == 1'"),
+      ("tags[0] == x", "look for one with array-contains"),
     ])
   func parts(condition: String, advice: String) async throws {
     try await expectRefusal(["--where", condition], advice.replacingOccurrences(of: "a field is", with: "field is"))
+  }
+
+  @Test(
+    "a negation before a condition is refused with the opposite operator",
+    arguments: [
+      ("not state == CA", "no negation before it (character 1). Write 'state != CA'"), ("NOT n >= 5", "Write 'n < 5'"),
+      ("!state == CA", "Write 'state != CA'"), ("!(n in [1])", "Write 'n not-in [1]'"),
+      ("not(n < 5)", "Write 'n >= 5'"),
+      ("not tags array-contains a", "There is no opposite of array-contains."),
+    ])
+  func negations(condition: String, advice: String) async throws {
+    try await expectRefusal(["--where", condition], advice)
   }
 
   @Test(
@@ -75,6 +94,11 @@ struct CommandGrammarTests {
       (#"n foo "a == b""#, "The operators are"), ("n == “a || b”", "in double quotation marks or in none"),
       (#"n == "x" and "y""#, "not complete JSON"),
       ("n > {\"$time\": 1}", "the nearest is $timestamp"),
+      ("tags array-contains-any ['bay']", #"Write 'tags array-contains-any ["bay"]'"#),
+      ("state in [CA, 'New York', 5]", #"Write 'state in ["CA", "New York", 5]'"#),
+      ("t > {'$timestamp': '2026-03-01T12:30:00Z'}", #"Write 't > {"$timestamp": "2026-03-01T12:30:00Z"}'"#),
+      ("t > {\"$timestamp\": 1700000000}", #"write {"$timestamp": "2023-11-14T22:13:20Z"}"#),
+      ("p == {\"$geopoint\": {\"latitude\": 1.5, \"longitude\": 2}}", #"write {"$geopoint": [1.5, 2]}"#),
     ])
   func values(condition: String, advice: String) async throws {
     try await expectRefusal(["--where", condition], advice)
@@ -103,7 +127,10 @@ struct CommandGrammarTests {
       ("n:sideways", "The directions are asc and desc"), ("n:", "Write 'n:desc' or 'n'"), (":desc", "field is missing"),
       ("n,m", "(character 2) is no part of it. Repeat --order-by for each further one: --order-by 'n' --order-by 'm'."),
       ("n:desc;", "Write 'n:desc'"), ("n desc; m", "--order-by 'n desc' --order-by 'm'"), ("-n", "Write 'n:desc'"),
-      ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"),
+      ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"), ("n,desc", "is no part of it. Write 'n:desc'"),
+      ("n, DESC, m", "--order-by 'n:desc' --order-by 'm'"),
+      ("n=desc", "not behind \"=\" (character 2). Write 'n:desc'"),
+      ("n/asc", "Write 'n:asc'"), ("addr[\"zip\"]", "written with dots: addr.zip."),
     ])
   func orders(order: String, advice: String) async throws {
     try await expectRefusal(["--order-by=\(order)"], advice)
@@ -118,6 +145,10 @@ struct CommandGrammarTests {
       (["--order-by", "n", "--end-at", "[1, \"a\", 2]"], "such as '[\"CA\", 5]'. The orders are n, __name__."),
       (["--start-after", "true"], "compared with ids or paths of documents. Without --order-by a position is the id"),
       (["--start-at", "1", "--start-after", "2"], "exclude each other"), (["--end-at", "'x'"], "--end-at"),
+      (
+        ["--order-by", "state", "--order-by", "n", "--start-at", "CA,860000"],
+        #"--start-at "CA,860000": a position with a value for each order is a list in brackets. Write '["CA", 860000]'"#
+      ),
     ])
   func positions(arguments: [String], advice: String) async throws {
     try await expectRefusal(arguments, advice)

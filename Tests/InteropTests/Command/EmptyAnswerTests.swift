@@ -22,6 +22,7 @@ struct EmptyAnswerTests {
     ("owner == users/1", #"Write 'owner == {"$reference":"users/1"}'."#),
     ("zpi == 94103", "None of the documents has a field zpi. Did you mean zip? Write 'zip == 94103'."),
     ("address.ciy == SF", "Did you mean address.city? Write 'address.city == SF'."),
+    ("id == SF", "has a field id. The id of a document is __name__: write '__name__ == SF'."),
     (
       "colour == red",
       "None of the documents has a field colour; the fields are address, n, ok, owner, seen, tags, zip."
@@ -47,6 +48,8 @@ struct EmptyAnswerTests {
       let order = try await place.hearth("query", "c", "--order-by", "zpi:desc")
       #expect(order.text.contains("has a field zpi. Did you mean zip? Write 'zip:desc'."), "\(order.text)")
       #expect(order.text.contains("match; without the order there are 2 documents in c. "), "\(order.text)")
+      let direction = try await place.hearth("query", "c", "--order-by", "n.desc")
+      #expect(direction.text.contains("A direction stands behind a colon: write 'n:desc'."), "\(direction.text)")
       let sum = try await place.hearth("count", "c", "--sum", "nn")
       #expect(sum.text.contains("None of the documents has a field nn. Did you mean n?"), "\(sum.text)")
       for condition in ["n > 100", "n == null", "tags array-contains c", "zip in [\"1\"]"] {

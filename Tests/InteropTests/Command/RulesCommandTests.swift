@@ -123,6 +123,76 @@ final class RulesCommandTests {
     #expect((lines[0]["rules"] as? [[String: Any]])?.first?["line"] as? Int == 6)
   }
 
+  @Test("a case that is denied shows which parts of the conditions were false, and what was compared")
+  func falseParts() async throws {
+    let cases = #"""
+      {
+        "documents": {"users/ada": {"role": "guest"}, "notes/1": {"owner": "bob", "n": 1}},
+        "cases": [
+          {"name": "reads", "expect": "allow",
+           "request": {"method": "get", "path": "notes/1", "auth": {"uid": "ada"}}},
+          {"name": "lists", "expect": "allow",
+           "request": {"method": "list", "path": "notes", "auth": {"uid": "bob"}, "limit": 20, "where": ["owner == bob"]}}
+        ]
+      }
+      """#
+    let path = try file("false.json", cases)
+    let output = try await rules("test", path)
+    for line in [
+      "      6:21 resource.data.owner == request.auth.uid is false: resource.data.owner = 'bob', request.auth.uid = 'ada'\n",
+      "      6:64 role() == 'admin' is false: role() = 'guest'\n",
+      "      7:65 request.query.limit <= 10 is false: request.query.limit = 20\n",
+    ] {
+      #expect(output.text.contains(line), "\(line) in \(output.text)")
+    }
+    #expect(!output.text.contains("|| role() == 'admin' is false"), "\(output.text)")
+    let json = try await rules("test", path, "--format", "json")
+    #expect(
+      json.text.contains(#""falseAt":["7:65 request.query.limit <= 10 is false: request.query.limit = 20"]"#),
+      "\(json.text)")
+  }
+
+  @Test("a mistake in a file of cases names its line")
+  func lines() async throws {
+    for (text, place) in [
+      (
+        "{\n \"cases\": [\n  {\"name\": \"a\"\n   \"request\": 1}]}",
+        "bad.json:4: this is not JSON: \",\" or \"}\" is expected"
+      ),
+      (
+        "{\"documents\": {\n \"users\": {}},\n \"cases\": []}",
+        "bad.json:2: \"documents\": \"users\": \"users\" is not the path"
+      ),
+      (
+        "{\"cases\": [\n {\"name\": \"a\", \"request\": {\"method\": \"get\", \"path\": \"a/b\"}, \"expect\": \"deny\"},\n"
+          + " {\"name\": \"b\",\n  \"request\": {\n   \"method\": \"get\",\n   \"pth\": \"a/b\"}}]}",
+        "bad.json:6: case 2 \"b\": request: \"pth\" is none of"
+      ),
+      (
+        "{\"cases\": [\n\n {\"name\": \"a\", \"request\": {\"method\": \"get\", \"path\": \"a/b\"}}]}",
+        "bad.json:3: case \"a\": \"expect\" is missing"
+      ),
+    ] {
+      let output = try await rules("test", try file("bad.json", text))
+      #expect(output.status == 1 && output.text.contains(place), "\(output.text)")
+    }
+  }
+
+  @Test("rules and cases that are swapped are recognised")
+  func swapped() async throws {
+    let cases = try file("cases.json", Self.cases)
+    let hearth = Programs.product("hearth")
+    let output = try await Programs.runInBackground(hearth, ["rules", "test", cases, "\(folder)/firestore.rules"])
+    #expect(
+      output.status == 64
+        && output.text.contains("they are swapped. Write hearth rules test \(folder)/firestore.rules \(cases)"),
+      "\(output.text)")
+    let both = try await Programs.runInBackground(hearth, ["rules", "test", cases, cases])
+    #expect(both.status == 64 && both.text.contains("has JSON, and no security rules"), "\(both.text)")
+    let rules = try await rules("test", "\(folder)/firestore.rules")
+    #expect(rules.status == 1 && rules.text.contains("firestore.rules:1: this is not JSON"), "\(rules.text)")
+  }
+
   @Test("several files are tested together, and each row names its file")
   func severalFiles() async throws {
     let (one, two) = (try file("one.json", Self.cases), try file("two.json", Self.cases))
@@ -216,7 +286,8 @@ final class RulesCommandTests {
   func mistakes(text: String, message: String) async throws {
     let output = try await rules("test", try file("bad.json", text))
     #expect(output.status == 1)
-    #expect(output.text.hasPrefix("hearth rules test: \(folder)/bad.json: "), "\(output.text)")
+    #expect(output.text.hasPrefix("hearth rules test: \(folder)/bad.json:1: "), "\(output.text)")
+    #expect(!output.text.hasSuffix("..\n"), "\(output.text)")
     #expect(output.text.contains(message), "\(output.text)")
     #expect(output.text.filter { $0 == "\n" }.count == 1, "\(output.text)")
   }

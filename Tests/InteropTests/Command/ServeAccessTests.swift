@@ -109,7 +109,7 @@ final class ServeAccessTests {
       ),
       (
         ["--cert-file", own, "--key-file", strangerKey],
-        "the key in --key-file cannot be used: it is damaged, or does not belong to"
+        "--key-file \"\(strangerKey)\" is not the key of the first certificate in --cert-file \"\(own)\""
       ),
       (["--cert-file", own, "--key-file", own], "--key-file \"\(own)\" has no private key in PEM form"),
       (["--cert-file", key, "--key-file", key], "--cert-file \"\(key)\" has no certificate in PEM form"),

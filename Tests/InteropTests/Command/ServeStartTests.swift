@@ -30,6 +30,36 @@ struct ServeStartTests {
     #expect(await server.waitForExit() == 0)
   }
 
+  @Test("a file of indexes without indexes is refused with its name and the form that it has")
+  func indexes() async throws {
+    let folder = NSTemporaryDirectory() + "hearth-indexes-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let file = folder + "/firebase.json"
+    for (text, fault) in [
+      (#"{"firestore": {"indexes": "firestore.indexes.json"}}"#, "give \"firestore.indexes.json\"."),
+      ("[]", "must be an object"),
+    ] {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+      let output = try await Programs.runInBackground(
+        Programs.product("hearth"), ["serve", "--in-memory", "--port", "0", "--indexes", file])
+      #expect(
+        output.status == 1 && output.text.hasPrefix("hearth serve: Index file \"\(file)\": ")
+          && output.text.contains(fault) && output.text.contains("{\"indexes\": [{\"collectionGroup\""),
+        "\(output.text)")
+    }
+  }
+
+  @Test("the help says when an address needs --open-to-everyone, and what that opens")
+  func help() async throws {
+    let help = try await Programs.runInBackground(Programs.product("hearth"), ["serve", "--help"])
+    let text = help.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(text.contains("On 127.0.0.1 and localhost it is not needed."), "\(text)")
+    #expect(
+      text.contains("may then read, change and delete all documents of all projects, without a password"), "\(text)")
+    #expect(text.contains("0.0.0.0 or :: by every machine that reaches this one"), "\(text)")
+  }
+
   @Test("it says the folder and the projects that are there")
   func folder() async throws {
     let folder = NSTemporaryDirectory() + "hearth-start-" + UUID().uuidString

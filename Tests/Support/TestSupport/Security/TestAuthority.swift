@@ -157,4 +157,27 @@ package enum TestAuthority {
     6pzKVcV9meNSlsH5G58DE2QIa+qCMcAYKMyr1mn2uQr0RGHAnMQMRGVu
     -----END PRIVATE KEY-----
     """
+
+  /// For the addresses 127.0.0.1 and ::1, and for no name. It vouches for itself.
+  package static let addressOnly = """
+    -----BEGIN CERTIFICATE-----
+    MIIBbjCCARWgAwIBAgICEAMwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJbG9jYWxo
+    b3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAUMRIwEAYDVQQD
+    DAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQkERBRd8PIEIJr
+    wsfvRZBeLy0mIPbaJcgt9zYyL6/MwuXufVHHEsFPTlE1IU7MDCOctG0fHg4SfwmA
+    kOqtsdHYo1UwUzAhBgNVHREEGjAYhwR/AAABhxAAAAAAAAAAAAAAAAAAAAABMA8G
+    A1UdEwEB/wQFMAMBAf8wHQYDVR0OBBYEFPeze1ehuub1V3VZBhfQqpRfLVZbMAoG
+    CCqGSM49BAMCA0cAMEQCIF+m7tKUyTgXGm44Z0Vt1YR+CdDCkFbloWPK5OUxqGUR
+    AiAWMZV5mG5PYaKgbp1iqWJgaRU3Ub1PTx4PHtzk1Ge3gA==
+    -----END CERTIFICATE-----
+    """
+
+  /// The key of ``addressOnly``.
+  package static let addressOnlyKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLLlHF3BnY0XYyY5G
+    T5vVeWMOnGrwcFZtIX5kC50078WhRANCAAQkERBRd8PIEIJrwsfvRZBeLy0mIPba
+    Jcgt9zYyL6/MwuXufVHHEsFPTlE1IU7MDCOctG0fHg4SfwmAkOqtsdHY
+    -----END PRIVATE KEY-----
+    """
 }

@@ -1,0 +1,57 @@
+import Foundation
+import HearthModel
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("What a server says of the files in its data folder")
+struct DataFolderReportTests {
+  @Test("an empty file of a database is named at the start, and when it is served as a new one")
+  func emptyFiles() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let name = "demo.%28default%29.sqlite"
+      try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+      let log = LogRecorder()
+      let server = try await EmbeddedServer.start(storage: .folder(folder), logger: log.logger)
+      let warnings = log.lines.filter { $0.hasPrefix("warning ") && $0.contains("(0 bytes)") }
+      #expect(
+        warnings.count == 1 && warnings[0].contains("are empty (0 bytes)") && warnings[0].contains("files=\(name)"),
+        "\(warnings)")
+      await server.shutdown()
+
+      let backend = try EmbeddedBackend(location: .folder(folder), clock: .system, logger: log.logger)
+      _ = try await backend.database(DatabaseID(projectID: "demo"))
+      #expect(
+        log.lines.contains {
+          $0.hasPrefix("warning ") && $0.contains("is empty (0 bytes); it is served as a new database")
+        },
+        "\(log.lines)")
+      await backend.close()
+      // It has tables now, and is a database like others.
+      let quiet = LogRecorder()
+      let again = try await EmbeddedServer.start(storage: .folder(folder), logger: quiet.logger)
+      await again.shutdown()
+      #expect(!quiet.lines.contains { $0.contains("(0 bytes)") }, "\(quiet.lines)")
+    }
+  }
+
+  @Test("files that are none of a database's are named in one line; one that may be a copy of a database is a warning")
+  func strangers() async throws {
+    for (names, level) in [(["notes.txt", "x.sqlite-backup"], "warning"), (["notes.txt", "lost+found"], "notice")] {
+      try await withTemporaryFolder { folder in
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for name in names + ["a.b.sqlite-wal"] {
+          try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        }
+        let log = LogRecorder()
+        let server = try await EmbeddedServer.start(storage: .folder(folder), logger: log.logger)
+        await server.shutdown()
+        let lines = log.lines.filter { $0.contains("are ignored") }
+        #expect(lines.count == 1 && lines[0].hasPrefix(level), "\(log.lines)")
+        #expect(lines[0].contains("count=2") && lines[0].contains(names.sorted().joined(separator: ", ")), "\(lines)")
+      }
+    }
+  }
+}
