@@ -62,7 +62,7 @@ package final class CacheBundles {
 
   private func apply(_ bundled: [BundledDocument]) throws -> DocumentMap {
     // To queries that build on an earlier result the documents are new, however old the bundle is.
-    let readTime = SnapshotVersion(try globals.lastRemoteSnapshotVersion().timestamp.next)
+    let readTime = try globals.timeAfterLastSnapshot()
     var updates: DocumentMap = [:]
     for document in bundled {
       var update = document.document
@@ -131,14 +131,4 @@ struct TargetUses {
   let enter: (TargetID) throws -> Void
   /// Returns true if the backend may have been asked for a target.
   let isAsked: (TargetID) throws -> Bool
-}
-
-extension Timestamp {
-  /// The next moment that the protocol can tell from this one: a microsecond later.
-  fileprivate var next: Timestamp {
-    let nanoseconds = nanoseconds + 1000
-    guard nanoseconds >= 1_000_000_000 else { return Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
-    let (second, overflow) = seconds.addingReportingOverflow(1)
-    return overflow ? self : Timestamp(seconds: second, nanoseconds: nanoseconds - 1_000_000_000)
-  }
 }

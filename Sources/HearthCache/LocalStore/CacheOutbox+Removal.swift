@@ -46,7 +46,7 @@ extension CacheOutbox {
   /// - Returns: The remote documents.
   @discardableResult
   func showAnew(_ keys: Set<DocumentKey>) throws -> DocumentMap {
-    let readTime = try timeAfterLastSnapshot()
+    let readTime = try globals.timeAfterLastSnapshot()
     var remote = try localDocuments.remoteDocuments(for: keys)
     for (key, document) in remote.sorted(by: { $0.key < $1.key })
     where !document.isUnknown && document.readTime < readTime {
@@ -56,10 +56,6 @@ extension CacheOutbox {
       remote[key] = shown
     }
     return remote
-  }
-
-  func timeAfterLastSnapshot() throws -> SnapshotVersion {
-    SnapshotVersion(try globals.lastRemoteSnapshotVersion().timestamp.next)
   }
 
   /// Brings the base values in the batches behind a removed one in line with what is now before them.

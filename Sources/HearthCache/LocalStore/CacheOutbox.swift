@@ -108,7 +108,7 @@ package final class CacheOutbox {
     let versions = result.documentVersions
     var outcome = RemovedBatch(batch: batch, storedParts: try storedParts(of: batch, user: user), user: user)
     let parts = result.parts
-    let readTime = try timeAfterLastSnapshot()
+    let readTime = try globals.timeAfterLastSnapshot()
     for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
       guard let before = remote[key] else { continue }
       guard before.version < versions[key] ?? result.commitVersion else {

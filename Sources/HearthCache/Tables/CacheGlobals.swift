@@ -57,6 +57,12 @@ struct CacheGlobals {
     try row("snapshot_seconds, snapshot_nanos") { try $0.version(at: 0, table: "cache_globals", row: "1") }
   }
 
+  /// The next moment that the protocol can tell from the last snapshot. A document with this time of reading is new to queries that build on an
+  /// earlier result.
+  func timeAfterLastSnapshot() throws -> SnapshotVersion {
+    SnapshotVersion(try lastRemoteSnapshotVersion().timestamp.next)
+  }
+
   func setLastRemoteSnapshotVersion(_ version: SnapshotVersion) throws {
     assert(database.isInWriteTransaction, "a counter changes outside of a write transaction")
     try database.update(
@@ -199,5 +205,15 @@ struct CacheGlobals {
       throw CacheError.corruptRecord(table: "cache_globals", row: "1", reason: "the row is missing")
     }
     return value
+  }
+}
+
+extension Timestamp {
+  /// The next moment that the protocol can tell from this one: a microsecond later.
+  fileprivate var next: Timestamp {
+    let nanoseconds = nanoseconds + 1000
+    guard nanoseconds >= 1_000_000_000 else { return Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
+    let (second, overflow) = seconds.addingReportingOverflow(1)
+    return overflow ? self : Timestamp(seconds: second, nanoseconds: nanoseconds - 1_000_000_000)
   }
 }
