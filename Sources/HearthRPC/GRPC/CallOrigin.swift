@@ -4,7 +4,7 @@ internal import Synchronization
 package final class CallOrigin: Sendable {
   /// Bytes of the requests in progress, kept by ``RequestBudget``.
   let requestBytes = Atomic(0)
-  /// Those of commits of transactions that have no other room.
+  /// Bytes of commits of transactions that have no other room.
   let reservedBytes = Atomic(0)
   /// Calls that hold bytes for the client, kept by ``UnreadBudget``.
   let holdingCalls = Atomic(0)

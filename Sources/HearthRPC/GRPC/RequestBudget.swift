@@ -15,7 +15,7 @@ package final class RequestBudget: Sendable {
   /// The bytes that a request holds.
   struct Held: Sendable, Equatable {
     var bytes = 0
-    /// Those of them that are in the reserve.
+    /// The bytes of them that are in the reserve.
     var reserved = 0
   }
 
@@ -38,9 +38,9 @@ package final class RequestBudget: Sendable {
   ///
   /// - Parameters:
   ///   - total: All bytes of the request.
-  ///   - known: What it holds by now.
+  ///   - known: The bytes that it holds by now.
   ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
-  /// - Returns: What it holds then; nil if the request must be refused, and still holds the same.
+  /// - Returns: The bytes that it holds then; nil if the request must be refused, and still holds the same.
   func take(_ total: Int, instead known: Held, for origin: CallOrigin, endsTransaction: () -> Bool) -> Held? {
     let change = total - known.bytes
     if change <= 0 {

@@ -85,7 +85,7 @@ package final class ServerCall: Sendable {
   let state = Mutex(State())
   /// Nil until the caller is identified.
   private let identified = Mutex<CallIdentity?>(nil)
-  /// What the request in progress counts for.
+  /// The bytes for which the request in progress counts.
   let requestInProgress = Mutex(RequestBudget.Held())
 
   init(

@@ -141,7 +141,7 @@
         text(await outcome { () throws(StatusError) in try await collections(node.storage) }))
     }
 
-    /// What listeners get that resume.
+    /// Compares the differences that listeners get which resume.
     private mutating func compareChanges() async {
       let (source, node) = (WatchSource.query(requests.query(isLimited: false)), node())
       let (start, end) = (versions[requests.below(versions.count)], versions[versions.count - 1])

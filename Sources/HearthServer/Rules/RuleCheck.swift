@@ -52,7 +52,7 @@ struct RuleCheck: Sendable {
   ///
   /// - Parameters:
   ///   - documents: As they are stored, found or missing.
-  ///   - turn: That of the request.
+  ///   - turn: The turn of the request.
   ///   - read: Reads further ones as they are at the same version.
   /// - Returns: The documents and the time on which the answer depends, without those that were asked for.
   /// - Throws: PERMISSION_DENIED; what `read` throws.

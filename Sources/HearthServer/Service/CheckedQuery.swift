@@ -47,3 +47,10 @@ struct CheckedQuery {
     projection = Projection(paths: decoded.projection)
   }
 }
+
+extension Session {
+  /// As ``requireIndexes(_:for:skipping:)``.
+  func requireIndexes(for checked: CheckedQuery) async throws(StatusError) {
+    try await requireIndexes(checked.indexNeeds, for: checked.asked, skipping: checked.offset)
+  }
+}

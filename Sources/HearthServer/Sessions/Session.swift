@@ -203,11 +203,6 @@ extension Session {
     }
   }
 
-  /// As ``requireIndexes(_:for:skipping:)``.
-  func requireIndexes(for checked: CheckedQuery) async throws(StatusError) {
-    try await requireIndexes(checked.indexNeeds, for: checked.asked, skipping: checked.offset)
-  }
-
   /// As ``ServerStorage/plan(of:)``.
   func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
     try checkWithoutRules(.explain(query))

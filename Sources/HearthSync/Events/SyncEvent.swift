@@ -15,7 +15,7 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case onlineStateTimeout
   /// Ends the wait of reads for answers to writes of the user.
   case ownWritesTimeout
-  /// Ends the wait of reads for targets of which the backend says nothing.
+  /// Ends the wait of reads for targets about which the backend says nothing.
   case answerTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry

@@ -64,7 +64,7 @@ struct RefusedWriteResultTests {
     client.post(.unlisten(listener))
     client.write(.patch(key("rooms/a"), ["m": .integer(1)], mask: FieldMask([field("m")])))
     let first = client.listen(large)
-    // The backend has carried the write out at 8; somebody else has taken the document out of the result at 9.
+    // The backend has carried the write out at 8; another user has taken the document out of the result at 9.
     try client.fill(4, [], at: 10)
     #expect(client.snapshots[first]?.last?.isFromCache == false)
     try client.commit(at: 8)

@@ -24,9 +24,9 @@
       /// The database has these indexes already.
       case same
       case changed
-      /// Those of another node's file, which was read earlier, were replaced.
+      /// The indexes of another node's file, which was read earlier, were replaced.
       case replaced(Declared)
-      /// Those of another node's file stay, which was read later.
+      /// The indexes of another node's file stay, which was read later.
       case outdated(Declared)
     }
   }
