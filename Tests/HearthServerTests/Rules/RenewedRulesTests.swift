@@ -18,7 +18,7 @@ struct RenewedRulesTests {
     let (owner, alice) = (fixture.session(.owner, access), fixture.session(.named("alice"), access))
     let transaction = try await owner.beginTransaction(.pessimistic)
     _ = try await owner.read(.get([key("notes/a")]), in: transaction)
-    let commit = Task { () -> StatusError.Code? in
+    let commit = Task { () -> StatusCode? in
       do throws(StatusError) {
         _ = try await alice.commit(CommitRequest(mutations: [.set(key("notes/a"), ["n": 2])]))
         return nil
@@ -87,7 +87,7 @@ struct RenewedRulesTests {
           OrderBy(path: field("a"), direction: .ascending), OrderBy(path: field("b"), direction: .descending),
         ])
     }
-    func code(_ caller: Caller, _ collection: String) async -> StatusError.Code? {
+    func code(_ caller: Caller, _ collection: String) async -> StatusCode? {
       do throws(StatusError) {
         try await session(caller).requireIndexes(query(collection).indexNeeds(), for: query(collection))
         return nil

@@ -133,7 +133,7 @@ struct RuleTurnsTests {
     let turns = RuleTurns(places: 2)
     var first: RuleTurn? = RuleTurn(turns, of: "a")
     try await first?.begin()
-    let waiting = Task { () -> StatusError.Code? in
+    let waiting = Task { () -> StatusCode? in
       let turn = RuleTurn(turns, of: "a")
       do throws(StatusError) { try await turn.begin() } catch { return error.code }
       return nil
