@@ -2,8 +2,8 @@ internal import HearthModel
 
 /// Bounds the waits of reads for what the backend says of their targets.
 ///
-/// A backend may acknowledge a target and then say nothing more of it, while it has news of others all the time. So each read has the time
-/// limit of a backend that says nothing at all, and each message about its target or a document that is looked up for it begins that time
+/// A backend may acknowledge a target and then say nothing more of it, while it has news of others all the time. So each read has twice the time
+/// that a backend has to say anything at all, and each message about its target or a document that is looked up for it begins that time
 /// anew. After that the read gets the cache's result.
 ///
 /// The timer runs from the first read on. It looks at all of them when it fires, so that a message costs no timer.

@@ -77,7 +77,8 @@ struct QueryViews {
   ) {
     self.hasOtherUsers = hasOtherUsers
     ownWriteWaits = OwnWriteWaits(timeout: answerTimeout)
-    answerWaits = AnswerWaits(timeout: answerTimeout)
+    // A backend that says nothing at all is found to be out of reach before that.
+    answerWaits = AnswerWaits(timeout: answerTimeout * 2)
     limbo = LimboResolutions(limit: limboLimit)
     self.resolvesLimbo = resolvesLimbo
   }
