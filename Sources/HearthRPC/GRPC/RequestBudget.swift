@@ -38,21 +38,30 @@ package final class RequestBudget: Sendable {
   ///
   /// - Parameters:
   ///   - total: All bytes of the request.
-  ///   - known: The bytes that it holds by now.
-  ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise.
-  /// - Returns: The bytes that it holds then; nil if the request must be refused, and still holds the same.
-  func take(_ total: Int, instead known: Held, for origin: CallOrigin, endsTransaction: () -> Bool) -> Held? {
-    let change = total - known.bytes
-    if change <= 0 {
-      let released = Held(bytes: -change, reserved: min(-change, known.reserved))
+  ///   - held: The bytes that it holds.
+  ///   - endsTransaction: True for a request for which others may wait. Asked for only if the bytes have no room otherwise, or have taken some of
+  ///     the reserve: a body of HTTP shows only later what it is.
+  /// - Returns: False if the request must be refused.
+  func take(_ total: Int, for origin: CallOrigin, _ held: inout Held, endsTransaction: () -> Bool) -> Bool {
+    if held.reserved > 0, !endsTransaction() {
+      let released = Held(bytes: held.reserved, reserved: held.reserved)
       giveBack(released, of: origin)
-      return Held(bytes: total, reserved: known.reserved - released.reserved)
+      held = Held(bytes: held.bytes - released.bytes)
     }
-    if takes(change, beside: known.bytes - known.reserved, total, origin) {
-      return Held(bytes: total, reserved: known.reserved)
+    let change = total - held.bytes
+    guard change > 0 else {
+      let released = Held(bytes: -change, reserved: min(-change, held.reserved))
+      giveBack(released, of: origin)
+      held = Held(bytes: total, reserved: held.reserved - released.reserved)
+      return true
     }
-    guard endsTransaction(), reserves(change, beside: known.reserved, origin) else { return nil }
-    return Held(bytes: total, reserved: known.reserved + change)
+    if takes(change, beside: held.bytes - held.reserved, total, origin) {
+      held.bytes = total
+      return true
+    }
+    guard endsTransaction(), reserves(change, beside: held.reserved, origin) else { return false }
+    held = Held(bytes: total, reserved: held.reserved + change)
+    return true
   }
 
   private func takes(_ count: Int, beside known: Int, _ total: Int, _ origin: CallOrigin) -> Bool {

@@ -37,9 +37,7 @@ extension ServerCall {
 
   private func countRequest(_ total: Int, endsTransaction: () -> Bool) throws(CallStatus) {
     let isTaken = requestInProgress.withLock { held in
-      let taken = load.requests.take(total, instead: held, for: origin, endsTransaction: endsTransaction)
-      if let taken { held = taken }
-      return taken != nil
+      load.requests.take(total, for: origin, &held, endsTransaction: endsTransaction)
     }
     guard isTaken else { throw .tooManyInProgress(total, load.limits.requestBytesInProgress) }
   }

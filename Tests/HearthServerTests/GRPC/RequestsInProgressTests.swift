@@ -221,7 +221,8 @@ struct RequestsInProgressTests {
     let budget = RequestBudget(limits: limits)
     let origins = (0..<3).map { _ in CallOrigin() }
     func take(_ count: Int, _ origin: CallOrigin, ends: Bool = false) -> Bool {
-      budget.take(count, instead: RequestBudget.Held(), for: origin) { ends } != nil
+      var held = RequestBudget.Held()
+      return budget.take(count, for: origin, &held) { ends }
     }
     #expect(take(2_000_000, origins[0]))
     budget.giveBack(RequestBudget.Held(bytes: 2_000_000), of: origins[0])
@@ -243,26 +244,31 @@ struct RequestsInProgressTests {
     let (flood, honest) = (CallOrigin(), CallOrigin())
     var held: [RequestBudget.Held] = []
     for _ in 0..<20 {
-      if let taken = budget.take(100_000, instead: RequestBudget.Held(), for: flood, endsTransaction: { true }) {
-        held.append(taken)
-      }
+      var taken = RequestBudget.Held()
+      if budget.take(100_000, for: flood, &taken, endsTransaction: { true }) { held.append(taken) }
     }
     #expect(held.count == 5 + 2 && held.count { $0.reserved > 0 } == 2)
-    func take(_ count: Int, instead known: RequestBudget.Held = .init(), ends: Bool = false) -> RequestBudget.Held? {
-      budget.take(count, instead: known, for: honest) { ends }
+    var (first, commit) = (RequestBudget.Held(), RequestBudget.Held())
+    func take(_ count: Int, _ held: inout RequestBudget.Held, ends: Bool = false) -> Bool {
+      budget.take(count, for: honest, &held) { ends }
     }
-    let first = take(250_000)
-    #expect(first == RequestBudget.Held(bytes: 250_000))
+    let isFirstTaken = take(250_000, &first)
+    #expect(isFirstTaken && first == RequestBudget.Held(bytes: 250_000))
     // Its transaction, whose request grows when it is decoded.
-    let commit = take(150_000, ends: true)
-    #expect(commit == RequestBudget.Held(bytes: 150_000, reserved: 150_000))
-    let decoded = commit.flatMap { take(200_000, instead: $0, ends: true) }
-    #expect(decoded == RequestBudget.Held(bytes: 200_000, reserved: 200_000))
-    #expect(decoded.flatMap { take(120_000, instead: $0) } == RequestBudget.Held(bytes: 120_000, reserved: 120_000))
+    for bytes in [150_000, 200_000, 120_000] {
+      let isTaken = take(bytes, &commit, ends: true)
+      #expect(isTaken && commit == RequestBudget.Held(bytes: bytes, reserved: bytes))
+    }
+    // A body that turns out to be of no transaction.
+    var body = RequestBudget.Held()
+    let isBodyTaken = take(60_000, &body, ends: true)
+    #expect(isBodyTaken && body.reserved == 60_000)
+    let isTakenAfterwards = take(61_000, &body)
+    #expect(!isTakenAfterwards && body == RequestBudget.Held())
     for taken in held { budget.giveBack(taken, of: flood) }
-    budget.giveBack(RequestBudget.Held(bytes: 120_000, reserved: 120_000), of: honest)
+    budget.giveBack(commit, of: honest)
     #expect(budget.bytes == 250_000)
-    if let first { budget.giveBack(first, of: honest) }
+    budget.giveBack(first, of: honest)
     #expect(budget.bytes == 0)
   }
 }
