@@ -58,28 +58,10 @@ struct JSONPieces {
     offset += 1
   }
 
-  /// Moves behind a value: behind the bracket that closes its first one, or up to what cannot be part of it.
+  /// Moves behind a value, or behind a byte that begins none.
   private mutating func skipValue() {
-    var (depth, isQuoted, isFirst) = (0, false, true)
-    while offset < bytes.count {
-      let byte = bytes[offset]
-      if isQuoted {
-        if byte == UInt8(ascii: "\\"), offset + 1 < bytes.count { step() }
-        if byte == UInt8(ascii: "\"") { isQuoted = false }
-      } else {
-        switch byte {
-        case UInt8(ascii: "\""): isQuoted = true
-        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-        case UInt8(ascii: "}"), UInt8(ascii: "]"):
-          guard depth > 0 || isFirst else { return }
-          depth -= 1
-          if depth <= 0 { return step() }
-        case UInt8(ascii: ","): if depth == 0 { return }
-        default: if depth == 0, Self.isSpace(byte) { return }
-        }
-      }
-      isFirst = false
-      step()
-    }
+    let end = max(JSONPlaces.end(ofValueAt: offset, in: bytes), offset + 1)
+    line += bytes[offset..<end].count { $0 == 0x0A }
+    offset = end
   }
 }

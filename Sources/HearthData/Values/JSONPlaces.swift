@@ -61,9 +61,13 @@ package struct JSONPlaces: Sendable {
     return index
   }
 
-  private func behindValue(_ start: Int) -> Int {
+  private func behindValue(_ start: Int) -> Int { Self.end(ofValueAt: start, in: bytes) }
+
+  /// The place behind a value: behind its last quotation mark or bracket, or before what cannot be part of it.
+  static func end(ofValueAt start: Int, in bytes: [UInt8]) -> Int {
     var (index, depth, isQuoted) = (start, 0, false)
-    while let byte = byte(index) {
+    while index < bytes.count {
+      let byte = bytes[index]
       if isQuoted {
         if byte == UInt8(ascii: "\\") { index += 1 }
         if byte == UInt8(ascii: "\"") {

@@ -56,7 +56,12 @@
       } catch {
         throw ServerError(storage: error)
       }
-      if report.isGood || location.allowsUnsafeDurability { try await trial?.run(&report) }
+      guard let trial else { return report }
+      guard report.isGood || location.allowsUnsafeDurability else {
+        report.add("requests and history", "left out: the server cannot be used as it is", isGood: false)
+        return report
+      }
+      try await trial.run(&report)
       return report
     }
 

@@ -71,7 +71,7 @@ enum ReadKind: Int, CaseIterable {
 /// turn comes, the file loses its turn.
 struct ReadTurns {
   private struct Order {
-    var files = ReadQueue<ReadSchedule.FileID>()
+    var files = FirstInQueue<ReadSchedule.FileID>()
     var members: Set<ReadSchedule.FileID> = []
   }
 

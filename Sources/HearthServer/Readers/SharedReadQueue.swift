@@ -8,9 +8,9 @@ struct WaitingRead: Equatable {
 /// The reads of one kind that wait. Those of one sender stand in the order of their arrival, and senders take turns with each read. So a read
 /// does not wait for the many that another sender has sent before.
 struct SharedReadQueue {
-  private var reads: [String: ReadQueue<WaitingRead>] = [:]
+  private var reads: [String: FirstInQueue<WaitingRead>] = [:]
   /// The senders of `reads`, in the order of their turns.
-  private var senders = ReadQueue<String>()
+  private var senders = FirstInQueue<String>()
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -18,7 +18,7 @@ struct SharedReadQueue {
   mutating func append(_ read: WaitingRead) {
     count += 1
     if reads[read.sender]?.append(read) == nil {
-      reads[read.sender] = ReadQueue(read)
+      reads[read.sender] = FirstInQueue(read)
       senders.append(read.sender)
     }
   }
@@ -27,7 +27,7 @@ struct SharedReadQueue {
   mutating func prepend(_ read: WaitingRead) {
     count += 1
     if reads[read.sender]?.prepend(read) == nil {
-      reads[read.sender] = ReadQueue(read)
+      reads[read.sender] = FirstInQueue(read)
       senders.prepend(read.sender)
     }
   }
@@ -38,43 +38,5 @@ struct SharedReadQueue {
     count -= 1
     if reads[sender]?.isEmpty == true { reads[sender] = nil } else { senders.append(sender) }
     return read
-  }
-}
-
-/// A queue of reads, or of files or senders with reads: first in, first out. Operations at both ends take constant time on average.
-struct ReadQueue<Element> {
-  private var elements: [Element] = []
-  private var head = 0
-
-  init() {}
-
-  init(_ element: Element) {
-    elements = [element]
-  }
-
-  var count: Int { elements.count - head }
-  var isEmpty: Bool { head == elements.count }
-
-  mutating func append(_ element: Element) {
-    elements.append(element)
-  }
-
-  /// Puts a taken element back.
-  mutating func prepend(_ element: Element) {
-    guard head > 0 else { return elements.insert(element, at: 0) }
-    head -= 1
-    elements[head] = element
-  }
-
-  mutating func popFirst() -> Element? {
-    guard head < elements.count else { return nil }
-    defer {
-      head += 1
-      if head == elements.count || head >= 64, head * 2 >= elements.count {
-        elements.removeFirst(head)
-        head = 0
-      }
-    }
-    return elements[head]
   }
 }

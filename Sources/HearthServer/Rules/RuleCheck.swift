@@ -18,7 +18,7 @@ struct RuleCheck: Sendable {
   private(set) var sharedEffort: RuleEffort?
   /// Nil if decisions need not wait for their turn.
   var turns: RuleTurns?
-  /// The check by the rules of now, for a commit that has waited.
+  /// The check by the rules of now, for a commit that has waited; nil if they are the same.
   var renewed: (@Sendable () throws(StatusError) -> RuleCheck?)?
 
   /// The documents that rules may look up for a request of several documents. Each alone may look up ``RuleLimits/documents``.
@@ -72,26 +72,12 @@ struct RuleCheck: Sendable {
     let turn = turn()
     var rest = keys[...]
     while !rest.isEmpty {
-      let documents = try await self.read(rest, in: turn, read)
+      let documents = try await turn.reading({ () throws(StatusError) in try await read(rest) }) { $0 }
       guard !documents.isEmpty else { break }
       rest = rest.dropFirst(documents.count)
       try await get(documents, &known, turn, read)
     }
     return known.basis
-  }
-
-  /// Reads a piece. If it is large and the turn has not begun, it is given up until then.
-  func read(
-    _ keys: ArraySlice<DocumentKey>, in turn: RuleTurn, _ read: Reading
-  ) async throws(StatusError) -> [Document] {
-    if !turn.hasBegun {
-      let documents = try await read(keys)
-      if documents.reduce(0, { $0 + $1.fields.bytes.count }) <= RuleTurns.largeBytes { return documents }
-    } else {
-      return try await read(keys)
-    }
-    try await turn.begin()
-    return try await read(keys)
   }
 
   private func get(
@@ -163,7 +149,7 @@ struct RuleCheck: Sendable {
     var rest = Array(names.keys)[...]
     while !rest.isEmpty {
       if known.bytes > RuleTurns.largeBytes { try await turn.begin() }
-      let documents = try await self.read(rest, in: turn, read)
+      let documents = try await turn.reading({ () throws(StatusError) in try await read(rest) }) { $0 }
       let count = max(documents.count, 1)
       let byKey = Dictionary(documents.map { ($0.key, $0) }) { $1 }
       for key in rest.prefix(count) {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Lets a few decisions of rules on large documents work at the same time, and senders take turns: such a decision holds memory and a processor.
 ///
-/// A decision that is waiting holds no documents: they are read again when it has its turn.
+/// Documents that are read for a decision are given up while it waits, and read again in its turn (``RuleTurn/reading(_:documents:)``).
 final class RuleTurns: Sendable {
   /// Documents beyond so many bytes are large.
   static let largeBytes = 64 << 10
@@ -57,19 +57,26 @@ final class RuleTurn: Sendable {
     isHeld.withLock { $0 = true }
     if Task.isCancelled { throw StatusError(code: .cancelled, message: "The call was cancelled.") }
   }
+
+  /// Reads something for a decision. If its documents are large and the turn has not begun, they are given up until then, and read again.
+  func reading<Answer>(
+    _ read: () async throws(StatusError) -> Answer, documents: (Answer) -> [Document]
+  ) async throws(StatusError) -> Answer {
+    if !hasBegun {
+      let answer = try await read()
+      let bytes = documents(answer).reduce(0) { $0 + $1.fields.bytes.count }
+      if bytes <= RuleTurns.largeBytes { return answer }
+    }
+    try await begin()
+    return try await read()
+  }
 }
 
 /// Decides who works next: senders take turns, and the callers of each are in the order of their arrival. A sender has all places but one at
 /// most, so that another one never waits for all of them.
 struct TurnQueue<Waiter> {
-  private struct Line {
-    var waiters: [Waiter] = []
-    /// The waiters before it have left.
-    var first = 0
-  }
-
   private let places: Int
-  private var lines: [String: Line] = [:]
+  private var lines: [String: FirstInQueue<Waiter>] = [:]
   /// The senders of `lines`, in the order of their turns.
   private var order: [String] = []
   private var working: [String: Int] = [:]
@@ -91,7 +98,7 @@ struct TurnQueue<Waiter> {
       return true
     }
     if lines[sender] == nil { order.append(sender) }
-    lines[sender, default: Line()].waiters.append(waiter)
+    lines[sender, default: FirstInQueue()].append(waiter)
     waitingCount += 1
     return false
   }
@@ -103,17 +110,8 @@ struct TurnQueue<Waiter> {
     working[sender] = working[sender].flatMap { $0 > 1 ? $0 - 1 : nil }
     guard let turn = order.firstIndex(where: { hasRoom($0) }) else { return nil }
     let next = order.remove(at: turn)
-    guard var line = lines.removeValue(forKey: next) else { return nil }
-    let waiter = line.waiters[line.first]
-    line.first += 1
-    if line.first < line.waiters.count {
-      if line.first > 32, line.first > line.waiters.count / 2 {
-        line.waiters.removeFirst(line.first)
-        line.first = 0
-      }
-      lines[next] = line
-      order.append(next)
-    }
+    guard let waiter = lines[next]?.popFirst() else { return nil }
+    if lines[next]?.isEmpty == true { lines[next] = nil } else { order.append(next) }
     waitingCount -= 1
     begin(next)
     return waiter

@@ -12,6 +12,8 @@ struct Session: Sendable {
   private let database: HostedDatabase
   private let accessGuard: any AccessGuard
   private let seal: CallerSeal
+  /// The release of the rules when the call began.
+  private let openedRelease: Int
   /// The effort of the rules for ``firstDocuments(of:at:)`` and its sibling, whose pieces belong to one call. Streams do not call them.
   private let effort = RuleEffort()
 
@@ -24,6 +26,7 @@ struct Session: Sendable {
     self.expiry = expiry
     self.accessGuard = accessGuard
     self.seal = seal
+    openedRelease = accessGuard.release
   }
 
   /// The caller as the guard knows it now: a stream may be older than the first rules.
@@ -48,29 +51,15 @@ struct Session: Sendable {
     { [storage] keys throws(StatusError) in try await storage.firstDocuments(of: keys, at: version).documents }
   }
 
-  /// Reads documents on which rules decide. Large ones are given up until it is the caller's turn, and read again.
+  /// Reads documents on which rules decide.
   private func decided(
     by rules: RuleCheck?, _ read: () async throws(StatusError) -> QueryAnswer
   ) async throws(StatusError) -> QueryAnswer {
     guard let rules else { return try await read() }
     let turn = rules.turn()
-    if let answer = try await smallAnswer(read) {
-      try await rules.get(answer.documents, in: turn, reading(at: answer.readVersion))
-      return answer
-    }
-    try await turn.begin()
-    let answer = try await read()
+    let answer = try await turn.reading(read) { $0.documents }
     try await rules.get(answer.documents, in: turn, reading(at: answer.readVersion))
     return answer
-  }
-
-  /// - Returns: Nil if the answer is large.
-  private func smallAnswer(
-    _ read: () async throws(StatusError) -> QueryAnswer
-  ) async throws(StatusError) -> QueryAnswer? {
-    let answer = try await read()
-    let bytes = answer.documents.reduce(0) { $0 + $1.fields.bytes.count }
-    return bytes <= RuleTurns.largeBytes ? answer : nil
   }
 }
 
@@ -133,7 +122,8 @@ extension Session {
     }
   }
 
-  /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for each piece: rules may have been replaced since the last one.
+  /// As ``ServerStorage/page(of:after:at:)``. The guard is asked for the first piece, and for the others once its rules
+  /// were replaced.
   ///
   /// - Parameters:
   ///   - kept: The number of documents that the caller gets, if the query reads more: some first ones that are skipped, or one to see whether
@@ -143,7 +133,7 @@ extension Session {
     of query: Query, keeping kept: Int? = nil, skipping offset: Int = 0, after cursor: QueryCursor?,
     at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
-    guard let rules = try check(.list(query)) else {
+    guard cursor == nil || accessGuard.release != openedRelease, let rules = try check(.list(query)) else {
       return try await storage.page(of: query, after: cursor, at: version)
     }
     let wanted = kept.map { query.with(limit: $0) } ?? query
@@ -296,14 +286,15 @@ extension Session {
 // MARK: - Writes
 
 extension Session {
-  /// The check of a commit, which is renewed for each attempt.
+  /// The check of a commit. Each attempt has one by the rules of its time.
   private func writeCheck(_ mutations: [Mutation]) throws(StatusError) -> RuleCheck? {
+    let release = accessGuard.release
     var rules = try check(.write(mutations))
     rules?.renewed = { [self] () throws(StatusError) in
       if let expiry, .now >= expiry {
         throw StatusError(code: .unauthenticated, message: "The token of the call has expired.")
       }
-      return try check(.write(mutations))
+      return accessGuard.release == release ? nil : try check(.write(mutations))
     }
     return rules
   }

@@ -54,6 +54,7 @@
         try await waitUntil { (try? await nodes[0].storage.currentVersion()) != nil }
         let findings = try await check.findings()
         #expect(findings.isEmpty, "seed \(seed): \(findings.prefix(5))")
+        #expect(await check.history.committedCount > 20, "seed \(seed)")
         #expect(await check.history.transactions.last?.reads.values.contains { !$0.isEmpty } == true)
       }
       try await server.stop()

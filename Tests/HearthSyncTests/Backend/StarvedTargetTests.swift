@@ -3,7 +3,7 @@ import Testing
 
 @testable import HearthSync
 
-@Suite("Targets that are asked for one by one, of which one is not answered")
+@Suite("Targets that are asked for one by one, while one is not answered")
 struct StarvedTargetTests {
   /// A client with two targets that are asked for one by one, because three streams have ended.
   private func client() throws -> TestClient {

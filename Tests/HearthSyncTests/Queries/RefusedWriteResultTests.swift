@@ -7,10 +7,7 @@ import Testing
 @Suite("Results from before the end of a waiting write")
 struct RefusedWriteResultTests {
   private let large = rooms.with(filter: .field(field("n"), .greaterThanOrEqual, .integer(2)))
-
-  private func patch(_ client: SharedTestClient) {
-    client.write(.patch(key("rooms/a"), ["m": .integer(1)], mask: FieldMask([field("m")])))
-  }
+  private let patch = Mutation.patch(key("rooms/a"), ["m": .integer(1)], mask: FieldMask([field("m")]))
 
   @Test("two users: a new listener finds the document of a refused write", arguments: [false, true])
   func refused(hasLimit: Bool) throws {
@@ -20,7 +17,7 @@ struct RefusedWriteResultTests {
     let listener = a.listen(rooms)
     try a.fill(try #require(a.watched.first), [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
     a.post(.unlisten(listener))
-    patch(a)
+    a.write(patch)
     let first = a.listen(query)
     try a.fill(try #require(a.watched.first), [], at: 10)
     #expect(a.snapshots[first]?.last?.isFromCache == false)
@@ -36,17 +33,29 @@ struct RefusedWriteResultTests {
     #expect(b.ids(cached) == ["a"])
   }
 
-  @Test("one user: a new listener finds the document of a refused write")
-  func alone() throws {
+  /// A way in which a waiting write ends.
+  enum End: CaseIterable {
+    case refused
+    /// It was carried out at 8, and another user has taken the document out of the result at 9.
+    case committedBefore
+    case cancelled
+  }
+
+  @Test("one user: a new listener without a network finds the document", arguments: End.allCases)
+  func alone(_ end: End) throws {
     let client = try TestClient(durable: true)
     let listener = client.listen(rooms)
     try client.fill(2, [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
     client.post(.unlisten(listener))
-    client.write(.patch(key("rooms/a"), ["m": .integer(1)], mask: FieldMask([field("m")])))
+    client.write(end == .cancelled ? .delete(key("rooms/a")) : patch)
     let first = client.listen(large)
     try client.fill(4, [], at: 10)
     #expect(client.snapshots[first]?.last?.isFromCache == false)
-    try client.refuseWrite(.permissionDenied)
+    switch end {
+    case .refused: try client.refuseWrite(.permissionDenied)
+    case .committedBefore: try client.commit(at: 8)
+    case .cancelled: client.request(.withdraw(1, evenIfSent: true))
+    }
     #expect(client.snapshots[first]?.last?.ids == ["a"])
     client.post(.unlisten(first))
     client.setNetwork(isEnabled: false)
@@ -54,44 +63,5 @@ struct RefusedWriteResultTests {
     #expect(client.snapshots[again]?.last?.ids == ["a"])
     let all = client.listen(rooms)
     #expect(client.snapshots[all]?.last?.ids == ["a"])
-  }
-
-  @Test("one user: a new listener finds the document of a write that was committed before the result")
-  func lateAnswer() throws {
-    let client = try TestClient(durable: true)
-    let listener = client.listen(rooms)
-    try client.fill(2, [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
-    client.post(.unlisten(listener))
-    client.write(.patch(key("rooms/a"), ["m": .integer(1)], mask: FieldMask([field("m")])))
-    let first = client.listen(large)
-    // The backend has carried the write out at 8; another user has taken the document out of the result at 9.
-    try client.fill(4, [], at: 10)
-    #expect(client.snapshots[first]?.last?.isFromCache == false)
-    try client.commit(at: 8)
-    #expect(client.snapshots[first]?.last?.ids == ["a"])
-    client.post(.unlisten(first))
-    client.setNetwork(isEnabled: false)
-    let again = client.listen(large)
-    #expect(client.snapshots[again]?.last?.ids == ["a"])
-    let all = client.listen(rooms)
-    #expect(client.snapshots[all]?.last?.ids == ["a"])
-  }
-
-  @Test("one user: a new listener finds the document of a cancelled write")
-  func cancelled() throws {
-    let client = try TestClient(durable: true)
-    let listener = client.listen(rooms)
-    try client.fill(2, [found("rooms/a", 5, ["n": .integer(4)])], at: 5)
-    client.post(.unlisten(listener))
-    client.write(.delete(key("rooms/a")))
-    let first = client.listen(large)
-    try client.fill(4, [], at: 10)
-    #expect(client.snapshots[first]?.last?.isFromCache == false)
-    client.request(.withdraw(1, evenIfSent: true))
-    #expect(client.snapshots[first]?.last?.ids == ["a"])
-    client.post(.unlisten(first))
-    client.setNetwork(isEnabled: false)
-    let again = client.listen(large)
-    #expect(client.snapshots[again]?.last?.ids == ["a"])
   }
 }

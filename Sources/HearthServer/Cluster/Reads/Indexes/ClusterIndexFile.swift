@@ -52,6 +52,8 @@
           // A node that was started again has another number.
           outcome = declared.nodeName == nodeName ? .changed : .replaced(declared)
         } else {
+          // A look at the indexes may have begun with the file before.
+          guard declared.map({ $0.readTime <= file.readTime }) ?? true else { return Change() }
           outcome = .changed
         }
         change.file = mine

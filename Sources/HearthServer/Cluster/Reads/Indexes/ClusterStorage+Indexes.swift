@@ -112,7 +112,9 @@
     }
 
     func declare(_ file: ClusterIndexFile) async {
-      state.withLock { $0.indexFile = file }
+      state.withLock { state in
+        if state.indexFile.map({ $0.readTime <= file.readTime }) ?? true { state.indexFile = file }
+      }
       let outcome = await changing("indexes cannot be declared") { [engine] filling, session in
         try filling.declare(file, by: engine.location.nodeName, on: session)
       }
