@@ -313,14 +313,16 @@ let package = Package(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
-        "HearthModel", "HearthHistory", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf,
+        "HearthModel", "HearthHistory", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore,
+        grpcProtobuf,
         grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics, metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
       name: "ServerQueryTests",
       dependencies: [
         "HearthServer", "HearthRPC", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan", "HearthModel",
-        "HearthHistory", "TestSupport", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
+        "HearthHistory", "TestSupport", "PostgresSupport", postgres, protobuf, grpcCore, grpcProtobuf, grpcTransport,
+        nioCore, nioPosix,
         logging, metrics,
       ], swiftSettings: settings),
     .testTarget(
