@@ -60,6 +60,7 @@ type Result struct {
 
 var scenarios = map[string]func(context.Context) (Result, error){
 	"fill": fill, "set": set, "get": get, "equality": equality, "range": rangeQuery,
+	"prepared-set": preparedSet, "prepared-get": preparedGet,
 	"fan-out": fanOut, "fan-out-limit": fanOutLimit, "snapshot": snapshot, "resume": resume,
 	"first": first, "idle-listeners": idleListeners, "idle-connections": idleConnections, "pressure": pressure, "scan": scan,
 	"burst-limit": burst, "burst-limit-to-last": burst, "burst-limit-not-reached": burst, "burst-eight": burst,
