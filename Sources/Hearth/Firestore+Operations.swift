@@ -7,7 +7,8 @@ extension Firestore {
 
   /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent and listeners catch up.
   ///
-  /// - Parameter completion: Called once on the settings' queue when the network is enabled, whether or not the backend answers.
+  /// - Parameter completion: Called once on the settings' queue when the network is enabled, whether or not the backend answers. With an error
+  ///   if the cache cannot be opened: the choice then counts once it can.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(true, onCallbackQueue(completion))
   }
@@ -21,7 +22,8 @@ extension Firestore {
   /// writes are queued. Transactions fail with `unavailable`, and so do aggregations and reads with the backend as their only source. The
   /// state is not stored: a restarted program uses the network.
   ///
-  /// - Parameter completion: Called once on the settings' queue when the network is disabled.
+  /// - Parameter completion: Called once on the settings' queue when the network is disabled. With an error if the cache cannot be opened:
+  ///   the choice then counts once it can.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(false, onCallbackQueue(completion))
   }
@@ -126,6 +128,9 @@ extension Firestore {
   /// | a saved write; a read of documents, aggregations or a named query; ``waitForPendingWrites(completion:)``; a transaction | `cancelled` | is not called, as in the official SDK |
   /// | a bundle that is not loaded; enabling or disabling the network, or an index configuration, while waiting for the cache's folder | `cancelled` | `cancelled` |
   /// | a sequence of snapshots | `cancelled` | |
+  ///
+  /// A write that is on its way to the backend can still be answered for a second: then its task or completion gets the answer, and the write is
+  /// not sent again. Nothing is waited for if no write is on its way.
   ///
   /// A transaction's block that goes on afterwards gets `failedPrecondition` from ``Transaction/getDocument(_:)``; if it ends with an
   /// error, the task gets that error. ``getQuery(named:)`` has no error and returns nil.

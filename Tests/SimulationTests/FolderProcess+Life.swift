@@ -235,7 +235,9 @@ extension FolderProcess {
     guard !isEnded else { return }
     world.note("\(name) is terminated")
     switch state {
-    case .running: driver.handle(.shutdown)
+    case .running:
+      driver.handle(.stopSending)
+      if !isDying { driver.handle(.shutdown) }
     case .reopening(let handover, _): abandon(Set(handover.heldWriteIDs.map(\.rawValue)))
     default: break
     }

@@ -22,6 +22,8 @@ final class SharedClient {
   private var wallTime = Timestamp.epoch
 
   var life = Life.running
+  /// True while it sends nothing more and hears its last answers, before it is shut down.
+  private(set) var isStopping = false
   /// True if others may have taken the client for dead at some time.
   var wasTakenForDead = false
   /// The writes whose answers a former engine may have missed, because something failed when it read the notices for the last time.
@@ -257,6 +259,12 @@ final class SharedClient {
     life = .running
     world.locks.resume(name)
     post(.resume)
+  }
+
+  /// Sends nothing more; the client is shut down when it has its answers, or before.
+  func stopSending() {
+    isStopping = true
+    post(.stopSending)
   }
 
   /// Ends the client in good order.

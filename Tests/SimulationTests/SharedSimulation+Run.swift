@@ -15,6 +15,11 @@ extension SharedSimulation {
     note("the end")
     isSettling = true
     releaseFile()
+    for client in living where client.isStopping {
+      client.resume()
+      client.shutDown()
+    }
+    removeEndedClients()
     if living.isEmpty { try beginClient() }
     for client in living {
       client.calm()

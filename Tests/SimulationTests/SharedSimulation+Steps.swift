@@ -8,6 +8,7 @@ extension SharedSimulation {
   /// Something happens to one of the clients, or at the backend.
   func step() throws {
     if history.holding > 0, generator.chance(history.holding) { try holdOrReleaseFile() }
+    endStoppingClients()
     if generator.chance(10) {
       try lifeStep()
     } else if generator.chance(10) {
@@ -42,7 +43,9 @@ extension SharedSimulation {
     }
     switch Int.random(in: 0..<20, using: &generator) {
     case 0, 1: if living.count < 4, fileHolder == nil { try beginClient() }
-    case 2: if client.life == .running { client.shutDown() }
+    case 2:
+      guard client.life == .running else { break }
+      if generator.chance(50) { client.stopSending() } else { client.shutDown() }
     case 3: bury(client)
     case 4, 5: client.deathStatement = client.statementCount + Int.random(in: 1...60, using: &generator)
     case 6: client.deathAction = Int.random(in: 0...4, using: &generator)
@@ -56,6 +59,17 @@ extension SharedSimulation {
     case 17..<19 where history.hasNetworks && client.life == .running: client.setReach(generator.chance(50))
     case 19 where history.hasNetworks: try passTime()
     default: client.post(.setVisibility(generator.chance(50)))
+    }
+  }
+
+  /// The clients that are being shut down hear the answers to what they have sent, or do not.
+  private func endStoppingClients() {
+    for client in living where client.isStopping && client.life == .running && generator.chance(40) {
+      if client.engine.awaitsAnswers, generator.chance(80) {
+        _ = client.answerParting(ends: generator.chance(30))
+      } else {
+        client.shutDown()
+      }
     }
   }
 

@@ -145,7 +145,7 @@ final class SharedSimulation: RepeatableHistory {
 
   // MARK: - Clients
 
-  var awake: [SharedClient] { clients.filter { $0.life == .running } }
+  var awake: [SharedClient] { clients.filter { $0.life == .running && !$0.isStopping } }
   var living: [SharedClient] { clients.filter { $0.life != .ended } }
 
   func beginClient() throws { try beginClient(for: generator.pick(history.users)) }

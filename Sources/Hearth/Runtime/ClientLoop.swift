@@ -3,6 +3,7 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 internal import HearthSync
+internal import Synchronization
 
 /// The life cycle of a client: opens its cache, waits for a folder in use, suspends, reopens a damaged cache, and ends.
 ///
@@ -18,7 +19,7 @@ internal import HearthSync
 /// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked: the folder or the file is in use, or its disk does not let it be opened | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
-/// | stopped | - | end with `cancelled`; listeners on a queue are silent | completes when everything is closed |
+/// | stopped; for up to a second with the client that hears its last answers | - | end with `cancelled`; listeners on a queue are silent | completes when everything is closed |
 final class ClientLoop {
   enum Message: Sendable {
     case start
@@ -47,8 +48,9 @@ final class ClientLoop {
     case yielding(RunningClient, FolderWait)
     case locked(FolderWait, NSError)
     case failed(NSError)
-    /// With the queue of the completions of all calls that end the client. It is suspended until everything is closed.
-    case stopped(DispatchQueue)
+    /// With the queue of the completions of all calls that end the client. It is suspended until everything is closed. And with the client
+    /// while it hears the answers to what it has sent.
+    case stopped(DispatchQueue, RunningClient? = nil)
   }
 
   private let queue: DispatchQueue
@@ -119,11 +121,29 @@ final class ClientLoop {
       case .call(let call):
         handle(call)
       case .fromClient(let number, let message):
-        if number == clientCount, case .running(let client) = state { client.handle(message) }
+        if number == clientCount { handle(message) }
       }
       giveWayIfNeeded()
       reopenIfNeeded(post: post)
     }
+  }
+
+  private func handle(_ message: RunningClient.Message) {
+    switch state {
+    case .running(let client):
+      client.handle(message)
+    case .stopped(let endings, let client?):
+      client.handle(message)
+      forgetEnded(client, endings)
+    case .idle, .waiting, .reopening, .suspended, .yielding, .locked, .failed, .stopped(_, nil):
+      break
+    }
+  }
+
+  private func forgetEnded(_ client: RunningClient, _ endings: DispatchQueue) {
+    guard client.isEnded else { return }
+    suspensionWatch = nil
+    state = .stopped(endings)
   }
 
   /// Ends a client that must not use the cache any more, and gives the cache back for a while if another process wants it.
@@ -299,6 +319,10 @@ final class ClientLoop {
   }
 
   private func suspend() {
+    if case .stopped(let endings, let client?) = state {
+      client.finishStop(isUrgent: true)
+      forgetEnded(client, endings)
+    }
     guard case .running(let client) = state, case .file = client.configuration.cache else { return }
     client.suspend()
     state = .suspended(client, FolderWait(client.configuration))
@@ -454,18 +478,21 @@ final class ClientLoop {
     openAgainAtEnd(post: post)
     resume(post: post)
     comeBack(within: nil, post: post)
-    suspensionWatch = nil
     choices.endListeners()
     switch state {
-    case .stopped(let endings):
+    case .stopped(let endings, _):
       endings.async { completion(nil) }
     case .running(let client):
       let endings = Self.makeEndings()
-      state = .stopped(endings)
+      let unsaved = Mutex<NSError?>(nil)
       endings.suspend()
-      client.stop { endings.resume() }
-      let error = lostWrites.takeAll()
-      endings.async { completion(error) }
+      endings.async { completion(unsaved.withLock { $0 }) }
+      state = .stopped(endings, client)
+      client.stop { error in
+        unsaved.withLock { $0 = error }
+        endings.resume()
+      }
+      forgetEnded(client, endings)
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
@@ -482,6 +509,7 @@ final class ClientLoop {
       state = .stopped(Self.makeEndings())
       completion(lostWrites.takeAll())
     }
+    if case .stopped(_, nil) = state { suspensionWatch = nil }
   }
 
   /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.

@@ -70,6 +70,7 @@ final class RunningClient {
   private var receiptRequests: [RequestID: WriteID] = [:]
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
+  private var end = End.none
 
   let configuration: ClientConfiguration
   let lostWrites: LostWrites
@@ -169,6 +170,8 @@ final class RunningClient {
   }
 
   func handle(_ message: Message) {
+    guard !isEnded else { return }
+    defer { finishStop() }
     switch message {
     case .stream(let event):
       configuration.instruments.handle(event) { run(event) }
@@ -378,28 +381,61 @@ final class RunningClient {
 
   // MARK: - Ends
 
-  /// Ends everything; waiting tasks get an error, completions of writes are never called, but those of writes that could not be stored.
-  func stop(_ completion: @escaping @Sendable () -> Void) {
-    run(.shutdown)
-    refuseUnsavedWrites()
-    timers.cancelAll()
+  private enum End {
+    case none
+    /// Nothing more is sent. The client ends when the backend has answered what was sent, or that takes too long.
+    case awaitingAnswers(@Sendable (NSError?) -> Void)
+    case reached
+  }
+
+  var isEnded: Bool {
+    if case .reached = end { return true }
+    return false
+  }
+
+  /// Ends everything; waiting tasks get an error. Completions of writes are called only if the writes could not be stored, or are answered now.
+  ///
+  /// What was sent and is not answered would be sent again by the next client, and a backend without labels would commit it twice. So the
+  /// client hears the answers that come before the write stream has ended, as after a change of the user. The transport ends it within a
+  /// second.
+  ///
+  /// - Parameter completion: Called once from any thread when everything is closed, with an error if there are writes that could not be
+  ///   saved.
+  func stop(_ completion: @escaping @Sendable (NSError?) -> Void) {
+    run(.stopSending)
     for (_, entry) in listeners { entry.listener.endSilently() }
     for (_, listener) in syncListeners { listener.remove() }
-    let place = cache.isPersistent ? AbandonedWrites.Place.disk : .memory
-    AbandonedWrites(reason: .terminated, place: place, unsaved: []).end(writes, lostWrites)
     for (_, request) in requests { request.fail(.terminated) }
     listeners = [:]
     syncListeners = [:]
-    writes = [:]
     requests = [:]
     listings = [:]
     outbox.end(.failure(.terminated))
     status.end(.failure(.terminated))
     conflictQuestions.cancelAll()
+    end = .awaitingAnswers(completion)
+    finishStop()
+  }
+
+  /// Closes everything if the client is being stopped and no answer is missing, or none can be stored.
+  ///
+  /// - Parameter isUrgent: True to wait for no answer.
+  func finishStop(isUrgent: Bool = false) {
+    guard case .awaitingAnswers(let completion) = end else { return }
+    let canStoreAnswers = reopening == nil && endingError == nil && !demands.mustYield
+    guard isUrgent || !canStoreAnswers || !engine.awaitsAnswers else { return }
+    end = .reached
+    run(.shutdown)
+    refuseUnsavedWrites()
+    timers.cancelAll()
+    let place = cache.isPersistent ? AbandonedWrites.Place.disk : .memory
+    AbandonedWrites(reason: .terminated, place: place, unsaved: []).end(writes, lostWrites)
+    writes = [:]
     endBackgroundReadings()
     endWakeUps()
     cache.close()
-    streams.shutdown(completion)
+    let error = lostWrites.takeAll()
+    streams.shutdown { completion(error) }
   }
 
   /// Ends the writes that are not stored and will not be.

@@ -12,5 +12,7 @@ enum OfflineCause: Hashable {
   case snapshotFailure
   /// The next batch cannot be read. Listeners go on, and so do the answers to what was sent.
   case outboxFailure
+  /// The client ends as soon as the backend has answered what was sent.
+  case ending
   case shutdown
 }

@@ -19,6 +19,13 @@ extension SyncEngine {
     follow(membership.refreshRole(clientState, in: localStore))
   }
 
+  /// Closes the streams in good order and saves what is held, before ``shutdown()``.
+  func stopSending() {
+    link.forbid(.ending)
+    closeStreams()
+    storeHeldWrites(attempts: 1)
+  }
+
   func shutdown() {
     link.forbid(.shutdown)
     closeStreams()

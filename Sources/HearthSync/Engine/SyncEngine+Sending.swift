@@ -81,4 +81,8 @@ extension SyncEngine {
 
   /// The batches that are at the backend and not answered, as far as this client knows.
   package var batchesAtBackend: Set<BatchID> { sender.batchesAtBackend }
+
+  /// True if batches were sent that the backend may have committed and has not answered. Once the streams are closed it becomes false within
+  /// the time that the transport gives them.
+  package var awaitsAnswers: Bool { sender.awaitsAnswers }
 }

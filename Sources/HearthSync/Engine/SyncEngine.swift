@@ -176,6 +176,7 @@ package final class SyncEngine {
     case .lookedUp(let id, let result): follow(conflicts.lookedUp(id, result, now: now))
     case .conflictAnswered(let id, let result): follow(conflicts.answered(id, result))
     case .timerFired(let kind): timerFired(kind)
+    case .stopSending: stopSending()
     case .shutdown: shutdown()
     }
   }
@@ -192,7 +193,10 @@ package final class SyncEngine {
       storeWritesBeforeRead()
       follow(queryRuns.readAggregation(id, query, aggregations))
     case .readPendingWrites(let query, let maximum):
-      storeWritesBeforeRead()
+      // The backend's values are combined with them, so none may be missing.
+      if let error = storeWritesBeforeRead(), held.holdsWrite(of: signedInUser, in: query) {
+        return emit(.requestFailed(id, .storage("Read pending writes", error)))
+      }
       follow(requests.readPendingWrites(id, in: query, maximumDocuments: maximum))
     case .readNamedQuery(let name): follow(requests.readNamedQuery(id, name))
     case .waitForPendingWrites:

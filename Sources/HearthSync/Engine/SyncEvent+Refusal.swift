@@ -12,7 +12,7 @@ extension SyncEvent {
       .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
       .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
       .timerFired, .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged, .saveWrites,
-      .suspend, .resume, .setVisibility, .shutdown:
+      .suspend, .resume, .setVisibility, .stopSending, .shutdown:
       []
     }
   }

@@ -91,6 +91,8 @@ package enum SyncEvent: Sendable {
   case conflictAnswered(ConflictID, Result<ConflictAnswer, StatusError>)
 
   case timerFired(TimerKind)
+  /// The client ends soon: nothing more is sent or watched. While ``SyncEngine/awaitsAnswers`` is true, answers still count.
+  case stopSending
   /// The last event; later ones are refused.
   case shutdown
 }

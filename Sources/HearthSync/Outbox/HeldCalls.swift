@@ -79,6 +79,15 @@ struct HeldCalls {
 
   var isEmpty: Bool { writes.isEmpty && listens.isEmpty }
 
+  /// True if a write of the user changes a document in the query's collections.
+  func holdsWrite(of user: String?, in query: Query) -> Bool {
+    let scope = CollectionScope(of: query)
+    return writes.contains { held in
+      LocalStore.isSameUser(held.owner, user)
+        && held.write.mutations.contains { scope.contains($0.key) || query.documentAtPath == $0.key }
+    }
+  }
+
   // MARK: - Writes
 
   /// - Parameter damagedCount: The number of them, from the first one on, that have just met a damaged file.

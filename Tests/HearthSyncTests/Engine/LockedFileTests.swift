@@ -324,6 +324,26 @@ struct LockedFileTests {
     #expect(client.engine.heldWriteIDs.isEmpty)
   }
 
+  @Test("pending writes of a query cannot be listed while one of them is in memory only")
+  func pendingWritesInMemory() throws {
+    try lock()
+    client.write(set("rooms/1"))
+    let read = client.request(.readPendingWrites(rooms, maximumDocuments: 10))
+    let others = client.request(.readPendingWrites(collection("halls"), maximumDocuments: 10))
+    #expect(client.failedRequests[read]?.code == .unavailable)
+    guard case .pendingWrites([:]) = client.answers[others] else {
+      Issue.record("no answer about another collection")
+      return
+    }
+    try unlock()
+    let again = client.request(.readPendingWrites(rooms, maximumDocuments: 10))
+    guard case .pendingWrites(let writes?) = client.answers[again] else {
+      Issue.record("no answer when the file is free")
+      return
+    }
+    #expect(writes.keys.map(\.path.canonicalString) == ["rooms/1"])
+  }
+
   @Test("a held file keeps one read waiting, and the next ones only for a moment", arguments: [false, true])
   func readsWaitOnce(behindWrite: Bool) throws {
     try lock()

@@ -86,6 +86,18 @@ struct FolderWaitTests {
     try await db.terminate()
   }
 
+  @Test("a network that could not be disabled while the folder was in use is disabled when the client runs")
+  func networkMeanwhile() async throws {
+    let holder = try takeFolder()
+    let db = try client()
+    #expect(await thrown { try await db.disableNetwork() } != nil)
+    holder.giveBack()
+    #expect(try await db.pendingWrites().isEmpty)
+    var statuses = db.statuses.makeAsyncIterator()
+    #expect(try await statuses.next()?.connection == .offline(.networkDisabled, nextAttempt: nil))
+    try await db.terminate()
+  }
+
   @Test("a client that waits for its folder is terminated at once, and what it was asked for ends")
   func terminated() async throws {
     let holder = try takeFolder()

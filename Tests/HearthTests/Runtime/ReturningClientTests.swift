@@ -183,7 +183,7 @@ struct ReturningClientTests {
       try CacheFiles(folder: folder.url.path).mark("made to fail")
       #expect(try client.resume())
       #expect(client.reopening != nil && !client.engine.isPrimary)
-      client.stop {}
+      client.stop { _ in }
     }
   }
 }
