@@ -34,7 +34,7 @@ final class RunningClient {
   let post: @Sendable (Message) -> Void
   let cache: OpenCache
   let engine: SyncEngine
-  let clock = ContinuousClock()
+  var clock: ContinuousClock { .continuous }
   private let startInstant: ContinuousClock.Instant
   private var streams: StreamCarrier
   private(set) var timers: TimerSet
@@ -97,7 +97,7 @@ final class RunningClient {
         backoff: configuration.backoff,
         jitter: configuration.jitter))
     cache.localStore.rejectedBatchLimits = configuration.outbox.rejectedBatchLimits
-    startInstant = clock.now
+    startInstant = .now
     streams = StreamCarrier(configuration, post: post)
     streams.user = user
     timers = TimerSet(post: post)
