@@ -230,8 +230,8 @@ type frameConnection struct {
 const framesWindow = 1 << 24
 
 func dialFrames(ctx context.Context, method string) (*frameConnection, error) {
-	if isProtected() {
-		return nil, fmt.Errorf("prepared calls are for servers without TLS and tokens")
+	if *authority != "" {
+		return nil, fmt.Errorf("prepared calls are for servers without TLS")
 	}
 	var dialer net.Dialer
 	network, err := dialer.DialContext(ctx, "tcp", *host)
@@ -260,7 +260,7 @@ func dialFrames(ctx context.Context, method string) (*frameConnection, error) {
 	for _, field := range [][2]string{
 		{":method", "POST"}, {":scheme", "http"}, {":path", "/google.firestore.v1.Firestore/" + method}, {":authority", *host},
 		{"content-type", "application/grpc"}, {"te", "trailers"}, {"user-agent", "prepared"},
-		{"authorization", "Bearer owner"}, {"google-cloud-resource-prefix", databasePath}, {"echo-documents", "1"},
+		{"authorization", "Bearer " + *token}, {"google-cloud-resource-prefix", databasePath}, {"echo-documents", "1"},
 	} {
 		c.fields = append(c.fields, hpack.HeaderField{Name: field[0], Value: field[1]})
 	}
