@@ -5,7 +5,10 @@ enum LockedLines {
 
   static let all: [Line] = calls + tokens
 
-  private static let calls: [Line] = CallLines.all.filter { !$0.name.hasPrefix("warm") }.map { line in
+  /// Prepared messages are not sent over TLS.
+  private static let calls: [Line] = CallLines.all.filter { line in
+    !["warm", "prepared"].contains { line.name.hasPrefix($0) }
+  }.map { line in
     guard line.name != CallLines.fill.name else {
       var fill = line
       fill.goal = Line.Goal()
