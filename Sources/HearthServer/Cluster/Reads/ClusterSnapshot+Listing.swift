@@ -134,11 +134,11 @@
       while !isEnd {
         let rows = try fetch(
           ReadStatements.samples.call(
-            database, .int8Array([collection.number]), .byteaArray([lower]), .int8Array([Int64(first)]),
-            .int8(Int64(stride)), .int8(Int64(Self.sampledIDs))))
+            database, .int8(collection.number), .bytea(lower), .int8(Int64(first)), .int8(Int64(stride)),
+            .int8(Int64(Self.sampledIDs))))
         isEnd = true
         for row in rows {
-          let (id, position) = (try row.bytes(1), Int(clamping: try row.int64(2)))
+          let (id, position) = (try row.bytes(0), Int(clamping: try row.int64(1)))
           if position > first, (position - 1 - first).isMultiple(of: stride) {
             add(try DocumentKey(collection.path.appending(ClusterNames.id(of: id, in: "hearth_documents"))))
           }

@@ -255,20 +255,17 @@
       ORDER BY path_order, number LIMIT $6
       """, [.int8, .bytea, .int8, .bytea, .int8, .int8])
 
-    /// Ids of collections from `lower` on: of the next $6 ids those whose position, counted from 0, is `first` or a multiple of $5 more, and
-    /// the last of them. With their positions, counted from 1.
+    /// Ids of a collection from $3 on: of the next $6 ids those whose position, counted from 0, is $4 or a multiple of $5 more, and the last of
+    /// them. With their positions, counted from 1.
     static let samples = PostgresStatement(
       "sample ids",
       """
-      SELECT r.n, s.id, s.position FROM unnest($2, $3, $4) WITH ORDINALITY AS r(collection, lower, first, n)
-      CROSS JOIN LATERAL (
-        SELECT i.id, i.position FROM (
-          SELECT i.id, row_number() OVER (ORDER BY i.id) AS position FROM (
-            SELECT d.id FROM hearth_documents d
-            WHERE d.database = $1 AND d.collection = r.collection AND d.id >= r.lower ORDER BY d.id LIMIT $6) i) i
-        WHERE i.position = $6 OR (i.position > r.first AND (i.position - 1 - r.first) % $5 = 0)) s
-      ORDER BY r.n, s.id
-      """, [.int8, .int8Array, .byteaArray, .int8Array, .int8, .int8])
+      SELECT i.id, i.position FROM (
+        SELECT i.id, row_number() OVER (ORDER BY i.id) AS position FROM (
+          SELECT id FROM hearth_documents WHERE database = $1 AND collection = $2 AND id >= $3 ORDER BY id LIMIT $6) i) i
+      WHERE i.position = $6 OR (i.position > $4 AND (i.position - 1 - $4) % $5 = 0)
+      ORDER BY i.id
+      """, [.int8, .int8, .bytea, .int8, .int8, .int8])
 
     /// The collections of a group, also those without documents.
     static let groupMembers = PostgresStatement(
