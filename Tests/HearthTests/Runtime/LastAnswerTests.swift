@@ -1,4 +1,5 @@
 import Foundation
+import HearthCache
 import HearthModel
 import HearthSync
 import HearthWire
