@@ -403,7 +403,7 @@ struct UnsavedWritesTests {
       let failures = lists.events.map { if case .failure(let error) = $0 { error.localizedDescription } else { "" } }
       #expect(failures.count == 1 && failures[0].contains("1 write is not saved"))
       #expect(lost.takeAll() == nil)
-      client.stop {}
+      client.stop { _ in }
     }
   }
 }
