@@ -45,7 +45,7 @@ struct ReopenedClientTests {
       next.start()
       #expect(waits.events.count == 1)
       #expect(try next.cache.localStore.pendingBatches(of: .user("alice")).count == 1)
-      next.stop {}
+      next.stop { _ in }
     }
   }
 
@@ -67,7 +67,7 @@ struct ReopenedClientTests {
       let next = try RunningClient(configuration, on: loop, continuing: client.endForReopening(cause)) { _ in }
       next.start()
       #expect(waits.events == [nil])
-      next.stop {}
+      next.stop { _ in }
     }
   }
 
@@ -96,7 +96,7 @@ struct ReopenedClientTests {
       next.handle(.bundleEnded(RequestID(rawValue: 1), nil))
       #expect(wantsMore.events == [false] && ends.events.count == 1)
       #expect(try next.cache.localStore.sizes().collections.isEmpty)
-      next.stop {}
+      next.stop { _ in }
     }
   }
 
@@ -135,7 +135,7 @@ struct ReopenedClientTests {
       next.start()
       #expect(FileManager.default.fileExists(atPath: file + ".corrupt"))
       #expect(try next.cache.localStore.pendingBatches().count == 2)
-      next.stop {}
+      next.stop { _ in }
     }
   }
 }
