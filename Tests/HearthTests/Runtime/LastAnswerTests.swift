@@ -89,14 +89,18 @@ struct LastAnswerTests {
   @Test("a client ends although the backend keeps its answer")
   func kept() async throws {
     let keeper = AnswerKeeper()
+    let cache = PersistentCacheSettings(directory: folder.url)
+    let name = UUID().uuidString
     try await InterceptedServer.run(keeper) { host in
-      let db = try TestFirestore(cache: PersistentCacheSettings(directory: folder.url), host: host).firestore
+      let db = try TestFirestore(name: name, cache: cache, host: host).firestore
       db.document("a/b").setData(["n": 1], completion: nil)
       try await keeper.arrived.next()
       try await db.terminate()
       keeper.release()
-      #expect(try queue.sync { try pendingCount() } == 1)
     }
+    let next = try await TestFirestore.offline(name: name, cache: cache)
+    #expect(try await next.pendingWrites().count == 1)
+    try await next.terminate()
   }
 
   private static let version = SnapshotVersion(microseconds: 10)
