@@ -34,14 +34,15 @@
       bytes.count == 8 ? Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)) : nil
     }
 
-    /// - Parameter read: Makes an element of its bytes, or of nil for a null. Returns nil if it cannot be.
+    /// - Parameter read: Makes an element of its bytes, or of nil for a null. Returns nil if these are no such element.
     private func array<Element>(
       _ column: Int, _ type: PostgresType, of elementType: PostgresType, _ reading: StaticString,
       _ read: (UnsafeRawBufferPointer?) -> Element?
     ) throws(PostgresError) -> [Element] {
       let value = try present(value(column, [type], reading), column, reading)
       guard let elements = Self.elements(of: value, elementType, read) else {
-        throw bad("is an array of \(value.count) bytes with other contents", column, reading)
+        throw bad(
+          "is an array of \(value.count) bytes with other elements, nulls, or several dimensions", column, reading)
       }
       return elements
     }

@@ -120,8 +120,8 @@ extension CallStatus {
   static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted,
-      "A request of \(count) bytes has no room among those in progress. All together may have \(limit) bytes, those of one client "
-        + "as many as are still free (hearth serve --max-request-bytes-in-progress).",
+      "A request of \(count) bytes has no room among those in progress: all together may hold \(limit) bytes, and those of one client "
+        + "as many as they leave free (hearth serve --max-request-bytes-in-progress).",
       exceeding: .requestBytesInProgress)
   }
 

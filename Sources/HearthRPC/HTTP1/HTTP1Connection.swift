@@ -126,7 +126,11 @@ final class HTTP1Connection: ChannelInboundHandler {
       self.exchange?.keepsAlive = false
       isSkipping = true
       exchange.call.stop(
-        CallStatus(.deadlineExceeded, "The request's body has not come in time.", exceeding: .webBody))
+        CallStatus(
+          .deadlineExceeded,
+          "Less than \(Self.bodyProgress >> 10) KiB of the request's body have come within \(server.limits.webBodyTime) "
+            + "(hearth serve --web-body-seconds).",
+          exceeding: .webBody))
     } else {
       server.load.metrics?.exceeded(exchange?.waiting.isEmpty == false ? .unread : .webIdle)
       context.close(promise: nil)

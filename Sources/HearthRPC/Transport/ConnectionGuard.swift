@@ -235,7 +235,7 @@ extension ConnectionGuard {
 // MARK: - To the client
 
 extension ConnectionGuard {
-  /// Takes note of DATA that goes to the client, and that no window of its has cut short.
+  /// Takes note of DATA that goes to the client, and that none of the client's windows has cut short.
   func responseSent() {
     budget.responseSent()
   }

@@ -43,7 +43,7 @@ struct Methods {
       case .duration(let duration): Self.callDuration(method, duration)
       case .latlng(let place): try Self.callLatLng(method, place, arguments)
       case .constraint(let constraint): try Self.callConstraint(method, constraint, arguments)
-      case .null: throw .noValue("a value with the function \(method.rawValue.quotedBriefly)")
+      case .null: throw .memberOfNull("function \(method.rawValue.quotedBriefly)")
       case .bool, .int, .float, .vector: nil
       }
     guard let result else { throw .unknownFunction(method.rawValue) }

@@ -115,7 +115,7 @@ extension Parser {
     switch token.kind {
     case .integer:
       guard let number = Int64(text(of: token)) else {
-        throw SyntaxError("\(text(of: token).quotedBriefly) is no integer of 64 bits", range)
+        throw SyntaxError("\(text(of: token).quotedBriefly) does not fit into an integer of 64 bits", range)
       }
       value = .int(number)
     case .float:

@@ -55,7 +55,9 @@ struct DataFolderReportTests {
     }
   }
 
-  @Test("a file that comes while the server runs and is none of a database's is named once, when a database is opened or databases are listed")
+  @Test(
+    "a file that comes while the server runs and is none of a database's is named once, when a database is opened or databases are listed"
+  )
   func newStrangers() async throws {
     try await withTemporaryFolder { folder in
       let (log, clock) = (LogRecorder(), ManualClock())
