@@ -18,7 +18,7 @@
       case any
       /// A server that takes writes.
       case readWrite = "read-write"
-      /// A server that is no standby.
+      /// A server that is not a standby.
       case primary
     }
 

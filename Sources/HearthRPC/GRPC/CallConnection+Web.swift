@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-// Requests of HTTP that are no calls of gRPC.
+// Requests of HTTP that are not calls of gRPC.
 
 extension CallConnection {
   /// - Returns: false if the server has no service for them.

@@ -228,7 +228,7 @@ extension CallConnection {
     }
   }
 
-  /// Answers a request that is no call with headers that end the stream.
+  /// Answers a request that is not a call with headers that end the stream.
   private func refuse(_ id: HTTP2StreamID, _ hasRequestEnd: Bool, _ add: (inout HPACKHeaders) -> Void) {
     var headers = HPACKHeaders()
     add(&headers)

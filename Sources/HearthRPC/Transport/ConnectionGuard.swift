@@ -174,7 +174,7 @@ extension ConnectionGuard {
     context.fireChannelRead(wrapInboundOut(frame))
   }
 
-  /// The codec counts answers, 200 in 30 s, which limits those that nobody asked for.
+  /// The codec counts answers, 200 in 30 s, which limits those that it has not asked for.
   private func passPingAnswer(_ data: UInt64, _ context: ChannelHandlerContext) -> ConnectionBudget.Excess? {
     var frame = ByteBuffer()
     FrameHeader(.ping, length: MemoryLayout<UInt64>.size, isAcknowledgement: true).write(to: &frame)

@@ -111,7 +111,7 @@ struct Methods {
       case .replace: break
       default: return .list(try split(text, by: pattern, stepLimit: limit).map { .string($0) })
       }
-      // As in production, nobody looks at the replacement where nothing is replaced.
+      // As in production, the replacement is not checked where nothing is replaced.
       guard try pattern.firstMatch(in: text, stepLimit: limit, steps: &steps) != nil else { return .string(text) }
     } catch {
       throw Self.failure(error)

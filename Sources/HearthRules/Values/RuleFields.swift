@@ -7,7 +7,7 @@ struct RuleFields: Sendable {
   private(set) var all: [Field]
   private let places: [ExactText: Int]?
 
-  /// Comparing so many names takes no longer than hashing one.
+  /// Comparing this many names takes no longer than hashing one.
   private static let mostWithoutIndex = 12
 
   /// The last one of several fields with one name counts.
