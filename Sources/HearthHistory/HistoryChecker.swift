@@ -1,35 +1,36 @@
-/// Checks that a history of transactions on lists is strictly serialisable: that one order of all committed transactions explains what
-/// each has read, and that in it each stands after those that had ended before it began.
+/// Checks that a history of transactions on lists is strictly serialisable: one order of all committed transactions explains what each has
+/// read, and in this order each transaction comes after those that had ended before it began.
 ///
-/// A list shows the order of the transactions that have appended to it. So the order need not be searched for: the transactions and what
-/// must stand before what make a graph, and every cycle in it is an anomaly (Kingsbury and Alvaro, "Elle", 2020).
+/// A list shows the order of the transactions that have appended to it. So the order need not be searched for. The transactions are the
+/// nodes of a graph, an edge leads to a transaction that must come later, and every cycle is an anomaly (Kingsbury and Alvaro, "Elle",
+/// 2020).
 ///
 /// | edge | from | to |
 /// |---|---|---|
 /// | write–write | the writer of a number | the writer of the next one in the list |
-/// | write–read | the writer of the last number of a list | who has read the list so |
-/// | read–write | who has read a list | the writer of the next number |
+/// | write–read | the writer of the last number of a list | a reader of the list up to this number |
+/// | read–write | a reader of a list | the writer of the next number |
 /// | time | a transaction | those that began after its end |
 package struct HistoryChecker {
-  package enum Anomaly: Hashable, Sendable {
-    /// A number that nobody, or only a failed transaction, has appended.
-    case numberFromNowhere
-    case doubledNumber
+  package enum Anomaly: String, Sendable {
+    /// A number that no transaction, or only a failed one, has appended.
+    case numberFromNowhere = "a number that no committed transaction has appended"
+    case doubledNumber = "a list with a number twice"
     /// Two reads of a list where neither is a prefix of the other.
-    case lostOrder
+    case lostOrder = "a list that was read in two orders"
     /// A committed number that is overwritten or was never there, with the same list read by both writers.
-    case lostUpdate
+    case lostUpdate = "a lost update"
     /// Transactions that have each read what another one then changed.
-    case writeSkew
+    case writeSkew = "write skew"
     /// A cycle that only the time between transactions closes.
-    case staleRead
-    case otherCycle
+    case staleRead = "a stale read"
+    case otherCycle = "a cycle of transactions"
   }
 
   package struct Finding: Sendable, CustomStringConvertible {
     package var anomaly: Anomaly
     package var text: String
-    package var description: String { "\(anomaly): \(text)" }
+    package var description: String { "\(anomaly.rawValue): \(text)" }
   }
 
   private typealias Graph = HistoryGraph

@@ -11,7 +11,7 @@ struct HistoryGraph {
     var kind: Kind
     var from: Int
     var to: Int
-    /// The list that says so; "" for the time.
+    /// The list from which the edge follows; "" for the time.
     var key: String
   }
 

@@ -6,8 +6,8 @@ package enum RegularExpressionUseError: Error, Hashable, Sendable {
   case missingGroup(Int, groupCount: Int, offset: Int)
   /// The result would be larger than the caller wants it.
   case resultTooLarge(limitBytes: Int)
-  /// Most matches can be told only by reading far beyond them, so that finding all of them takes time proportional to the square of the
-  /// text.
+  /// Most matches can be confirmed only by reading far beyond them, so that finding all of them takes time proportional to the square of
+  /// the text.
   case tooMuchLookahead(limitBytes: Int)
   /// The call would take more steps than its caller allows.
   case tooManySteps(limit: Int)
@@ -22,7 +22,7 @@ extension RegularExpressionUseError: CustomStringConvertible {
       "Replacement text: there is no group \(group) (byte \(offset)), the expression has \(groupCount)"
     case .resultTooLarge(let limit): "Replacing matches: the result has more than \(limit) bytes"
     case .tooMuchLookahead(let limit):
-      "Finding all matches: more than \(limit) bytes have to be read, because matches depend on what stands far behind them"
+      "Finding all matches: more than \(limit) bytes have to be read, because matches depend on text far behind them"
     case .tooManySteps(let limit): "Regular expression: the text takes more than \(limit) steps"
     }
   }

@@ -11,12 +11,14 @@ package struct RuleSet: Sendable {
   package var limits: RuleLimits { contents.limits }
   var program: Program { contents.program }
 
-  /// - Throws: An error with all issues, if the file is no rules file or exceeds a limit.
+  /// - Throws: An error with all issues, if the text does not follow the language or exceeds a limit.
   package init(_ text: String, limits: RuleLimits = RuleLimits()) throws(RuleCompilationError) {
     let source = SourceText(text.utf8.count <= limits.sourceBytes ? text : "")
     var issues = IssueList(source, limit: limits.issues)
     guard text.utf8.count <= limits.sourceBytes else {
-      issues.add(.error, "the rules have more than \(limits.sourceBytes) bytes", at: SourceRange(0, 0), in: nil)
+      issues.add(
+        .error, "the rules have \(text.utf8.count) bytes; \(limits.sourceBytes) are allowed", at: SourceRange(0, 0),
+        in: nil)
       throw RuleCompilationError(issues: issues.issues)
     }
     var parser = Parser(source, limits: limits)

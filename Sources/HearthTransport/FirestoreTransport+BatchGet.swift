@@ -7,8 +7,8 @@ internal import Synchronization
 extension FirestoreTransport {
   /// Reads the state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
   ///
-  /// An answer that is too long for the time of a call, or breaks off, is read on from where it has ended, at the same version, as long as
-  /// each call brings at least one document more.
+  /// An answer that takes longer than a call may, or breaks off, is continued by another call at the same version, as long as each call
+  /// brings at least one more document.
   ///
   /// - Parameters:
   ///   - version: A version that an earlier answer named; nil for the present state.
@@ -21,7 +21,7 @@ extension FirestoreTransport {
     return try answer.documents(from: configuration.endpoint)
   }
 
-  /// As ``batchGetDocuments(_:at:until:)``, and tells what will not go away if it is tried again.
+  /// As ``batchGetDocuments(_:at:until:)``, but distinguishes failures that remain if the call is repeated.
   ///
   /// - Returns: A failure if the backend has sent a document that cannot be understood.
   /// - Throws: The backend's refusal. An error that comes before the backend was asked says nothing about the documents, whatever its code.
@@ -153,7 +153,8 @@ private final class PartialAnswer: Sendable {
     for key in keys {
       guard let document = found[key] else {
         throw StatusError(
-          code: .internal, message: "\(endpoint) did not answer for document \"\(key.canonicalString)\".")
+          code: .internal,
+          message: "The answer of \(endpoint) lacks document \"\(key.canonicalString)\", which was asked for.")
       }
       ordered.append(document)
     }

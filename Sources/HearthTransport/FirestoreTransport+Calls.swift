@@ -104,7 +104,7 @@ extension FirestoreTransport {
     }
   }
 
-  /// The time that a call has which begins now.
+  /// The time limit of a call that begins now.
   ///
   /// - Throws: `deadlineExceeded` if nothing is left of it.
   private func timeLimit(_ timeout: Duration?, until deadline: ContinuousClock.Instant?) throws(StatusError) -> Duration
@@ -113,7 +113,8 @@ extension FirestoreTransport {
     guard let deadline else { return limit }
     let rest = ContinuousClock.now.duration(to: deadline)
     guard rest > .zero else {
-      throw StatusError(code: .deadlineExceeded, message: "No time is left to ask \(configuration.endpoint).")
+      throw StatusError(
+        code: .deadlineExceeded, message: "The deadline has passed before \(configuration.endpoint) was asked.")
     }
     return min(limit, rest)
   }

@@ -49,7 +49,8 @@ final class HostNameCheck: ChannelInboundHandler {
     if !isRefused { context.fireChannelRead(data) }
   }
 
-  /// True unless the certificate was accepted for one of its addresses. That of a certificate without addresses was its name.
+  /// True unless the certificate was accepted because of one of its addresses. A certificate without addresses was accepted because of a
+  /// name.
   private static func isMeant(_ certificate: NIOSSLCertificate, host: String) -> Bool {
     let names = certificate._subjectAlternativeNames()
     guard names.contains(where: { $0.nameType == .ipAddress }) else { return true }
@@ -66,7 +67,7 @@ final class HostNameCheck: ChannelInboundHandler {
     return name.count > 2 && name.dropFirst() == host.dropFirst()
   }
 
-  /// The labels of a name, whose case and last full stop mean nothing.
+  /// The labels of a name, without differences of case and without the full stop at its end.
   private static func labels(_ name: String) -> [Substring] {
     var labels = name.lowercased().split(separator: ".", omittingEmptySubsequences: false)
     if labels.last == "" { labels.removeLast() }

@@ -146,6 +146,8 @@ struct HistoryCheckerTests {
     let seen = transaction(7, 8, reads: ["a": [1, 2]])
     #expect(HistoryChecker.findings(in: [first, unknown, late, seen]).isEmpty, "it was carried out later")
     let failed = transaction(3, 4, .failed, appends: ["a": [2]])
-    #expect(HistoryChecker.findings(in: [first, failed, late, seen]).map(\.anomaly) == [.numberFromNowhere])
+    let findings = HistoryChecker.findings(in: [first, failed, late, seen])
+    #expect(findings.map(\.anomaly) == [.numberFromNowhere])
+    #expect(findings.map(\.description) == ["a number that no committed transaction has appended: 2 in a"])
   }
 }

@@ -87,7 +87,9 @@ struct CacheFiles {
   func replaceMain(by new: Database, isComplete: () -> Void) throws {
     defer { new.close() }
     guard try new.truncateLog() else {
-      throw StoreError(kind: .unavailable, message: "Another program reads \(new.name), a file of a recovery.")
+      throw StoreError(
+        kind: .unavailable,
+        message: "Another program reads \(new.name), a temporary file of a recovery. End that program.")
     }
     new.close()
     isComplete()

@@ -75,7 +75,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
 
   /// The beginnings of the advice that errors of the store end with. It is for the programs that own the file.
   private static let advice = [
-    "Another process or connection", "Free some disk space", "Check the ", "Check that ", "Restore it",
+    "Another process or connection", "Free some ", "Try again", "Check the ", "Check that ", "Restore it",
     "Move the file away",
     "Use the newer release", "Choose another folder",
   ]

@@ -25,7 +25,7 @@ package struct IndexKeys {
     fields.withUnsafeBytes { keys(of: $0, id: key.id, identity: identity) { key } }
   }
 
-  /// As above, of fields in place.
+  /// As ``keys(of:_:identity:)``, for fields in place.
   ///
   /// - Parameter key: Only an index of the collection group asks for it; nil if it cannot be read.
   package mutating func keys(
@@ -34,7 +34,7 @@ package struct IndexKeys {
     do {
       return try keys(of: EncodedFieldsView(bytes), id, key) ?? [[Self.withoutValues] + identity]
     } catch {
-      // Malformed where the index reads it. Queries read it and report it.
+      // The fields are malformed where the index reads them. Queries read and report them.
       return [[Self.withoutValues] + identity]
     }
   }

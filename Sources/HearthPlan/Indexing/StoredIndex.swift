@@ -8,7 +8,7 @@ package enum IndexOrigin: Int64, Sendable {
   case automatic = 2
 }
 
-/// An index as the database has it.
+/// An index as it is stored in a database.
 package struct StoredIndex: Sendable {
   /// The mark of an index that holds every document.
   package static let complete = Int64.max
@@ -36,7 +36,7 @@ package struct StoredIndex: Sendable {
     member = definition.containsField
   }
 
-  /// One that does not exist.
+  /// An index that does not exist, to plan with it.
   package init(proposed definition: IndexDefinition) {
     self.init(number: 0, definition: definition, origin: .automatic, filledThrough: 0, localFilledThrough: 0)
   }

@@ -74,7 +74,7 @@ package struct QueryPlanner {
     return .use(accesses)
   }
 
-  /// An alternative as a person would say it.
+  /// The text of an alternative for messages.
   private func inWords(_ filters: [FieldFilter]) -> String {
     let conditions = filters.map(\.inWords).joined(separator: " and ")
     let orders = query.orders.filter { !$0.path.isDocumentKey }.map(\.inWords)
@@ -82,8 +82,8 @@ package struct QueryPlanner {
     return ((conditions.isEmpty ? [] : [conditions]) + order).joined(separator: " ")
   }
 
-  /// The indexes that would serve those alternatives best which have none, or only one that serves them in part. An index
-  /// that would not be used is none of them: one for `!=`, or for an order of all documents.
+  /// The best indexes for the alternatives that have no index, or only one that serves them in part. Indexes that would not be used are
+  /// left out: those for `!=`, and for an order of all documents.
   ///
   /// - Parameters:
   ///   - effort: Only indexes that lead to the documents of the result in its order: to no others if pieces are read directly.
@@ -178,8 +178,8 @@ package struct QueryPlanner {
     let isOrdered = order != nil
     if bounds.isEmpty, !(isOrdered && query.limit != nil) { return nil }
     let isReversed = order?.isReversed ?? false
-    // Equalities narrow most, then ranges; an order that lets the limit end the reading decides between such, and between equal ones that
-    // a single range holds the documents of all collections.
+    // In this order: more equalities; more inequalities; an order that lets the limit end the reading; a single range for the documents of
+    // all collections.
     let score =
       16 * equalities + 4 * min(bounds.count - equalities, 2) + (isOrdered && query.limit != nil ? 2 : 0)
       + (index.isOfGroup ? 1 : 0)
@@ -243,7 +243,7 @@ package struct QueryPlanner {
 
   /// Keeps what the cursors allow; only for an order that agrees with the index position by position.
   ///
-  /// - Returns: True if nothing is left that they do not allow.
+  /// - Returns: True if they allow all keys that are left.
   private func cut(
     _ range: inout IndexRange, behind prefix: OrderedValueWriter, _ rest: ArraySlice<OrderBy>, _ index: StoredIndex,
     isReversed: Bool, _ bounds: inout [String]

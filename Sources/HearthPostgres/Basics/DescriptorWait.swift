@@ -37,7 +37,8 @@
         let failure = errno
         if count > 0 { return true }
         if ContinuousClock.now >= deadline { return false }
-        // An interrupted wait goes on, and one that is longer than `poll` takes. The use of the descriptor shows other failures.
+        // Waits again after an interruption, and for a deadline that is further away than `poll` can wait. Other failures show at the next
+        // use of the descriptor.
         if count < 0, failure != EINTR { return true }
       }
     }

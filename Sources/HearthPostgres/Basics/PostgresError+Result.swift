@@ -7,7 +7,7 @@
     /// Details are left out: they have values of rows.
     init?(refusal result: OpaquePointer) {
       guard let state = ResultField.sqlState.text(of: result) else { return nil }
-      var message = ResultField.message.text(of: result) ?? "The server gives no reason."
+      var message = ResultField.message.text(of: result) ?? "The server has refused the statement without a reason."
       if let constraint = ResultField.constraint.text(of: result) { message += " (constraint \(constraint))" }
       if let hint = ResultField.hint.text(of: result) { message += " \(hint)" }
       self.init(.statement, message, sqlState: SQLState(state))

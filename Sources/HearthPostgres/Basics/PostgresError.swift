@@ -1,5 +1,5 @@
 #if PostgreSQL
-  /// Why a call of PostgreSQL has failed.
+  /// The failure of a call to PostgreSQL.
   package struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable, Hashable {
       /// The URL or a setting cannot be used. Repeating does not help.

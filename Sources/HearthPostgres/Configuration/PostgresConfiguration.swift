@@ -1,10 +1,10 @@
 #if PostgreSQL
-  /// Where a PostgreSQL server is, and how to sign in there: a URL as libpq reads it, for instance
+  /// The address of a PostgreSQL server and the parameters of sessions there: a URL as libpq reads it, for instance
   /// `postgres://hearth@db1,db2:5433/firestore?sslmode=verify-full`.
   ///
   /// | part | meaning |
   /// |---|---|
-  /// | hosts | tried in their order, each address of each name; the first whose server is as demanded is used |
+  /// | hosts | tried in their order, each address of each name; the first server with the role of `target_session_attrs` is used |
   /// | `target_session_attrs` | `read-write` (the default), `primary`, or `any` |
   /// | `sslmode`, `sslrootcert`, … | as in libpq |
   /// | `gssencmode` | `disable` by default: its handshake has no deadline |
@@ -18,7 +18,7 @@
       case any
       /// A server that takes writes.
       case readWrite = "read-write"
-      /// A server that is no standby.
+      /// A server that is not a standby.
       case primary
     }
 
@@ -67,7 +67,8 @@
       guard let text else { return .readWrite }
       guard let target = Target(rawValue: text) else {
         let names = Target.allCases.map(\.rawValue).joined(separator: ", ")
-        throw PostgresError(.configuration, "target_session_attrs=\(text) is not supported, only \(names).")
+        throw PostgresError(
+          .configuration, "target_session_attrs=\(text) in the URL of PostgreSQL is not supported, only \(names).")
       }
       return target
     }
@@ -75,7 +76,8 @@
     private static func connectTimeout(_ text: String?) throws(PostgresError) -> Duration {
       guard let text else { return .seconds(5) }
       guard let seconds = Int(text), 1...3600 ~= seconds else {
-        throw PostgresError(.configuration, "connect_timeout=\(text) is no number of seconds from 1 to 3600.")
+        throw PostgresError(
+          .configuration, "connect_timeout=\(text) in the URL of PostgreSQL is not a number of seconds from 1 to 3600.")
       }
       return .seconds(seconds)
     }
@@ -90,16 +92,22 @@
       let count = max(names.count, addresses.count, 1)
       guard names.isEmpty || names.count == count, addresses.isEmpty || addresses.count == count else {
         throw PostgresError(
-          .configuration, "The URL has \(names.count) hosts and \(addresses.count) addresses (hostaddr) for them.")
+          .configuration,
+          "The URL of PostgreSQL has \(names.count) hosts and \(addresses.count) addresses (hostaddr): give one address for each host."
+        )
       }
       guard ports.count <= 1 || ports.count == count else {
-        throw PostgresError(.configuration, "The URL has \(ports.count) ports for \(count) hosts.")
+        throw PostgresError(
+          .configuration,
+          "The URL of PostgreSQL has \(ports.count) ports for \(count) hosts: give one port for all hosts, or one for each."
+        )
       }
       var hosts: [Host] = []
       for index in 0..<count {
         let port = (ports.count > 1 ? ports[index] : ports.first ?? nil) ?? defaultPort
         guard let number = Int(port), 1...65_535 ~= number else {
-          throw PostgresError(.configuration, "The port \"\(port)\" is no number from 1 to 65535.")
+          throw PostgresError(
+            .configuration, "The port \"\(port)\" in the URL of PostgreSQL is not a number from 1 to 65535.")
         }
         hosts.append(
           Host(

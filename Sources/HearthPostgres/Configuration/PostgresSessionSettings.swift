@@ -5,8 +5,8 @@
     package var statementTimeout: Duration = .seconds(10)
     /// The longest wait of one statement for a lock (`lock_timeout`).
     package var lockTimeout: Duration = .seconds(5)
-    /// The server ends a session that is silent for so long inside of a transaction (`idle_in_transaction_session_timeout`), so that a
-    /// process that stands still does not hold up the others.
+    /// The time after which the server ends a session that is silent inside a transaction (`idle_in_transaction_session_timeout`), so that
+    /// a process that is stopped does not block the others.
     package var idleInTransactionTimeout: Duration = .seconds(2)
     /// True to forbid plans that depend on the sizes of tables and on values of parameters: sequential scans, bitmaps, hash and merge joins,
     /// kept results of inner scans, parallel workers. A statement that has no other plan still gets one of them.

@@ -10,7 +10,7 @@
     /// - Throws: `configuration`, with a message that repeats nothing that may be a password.
     static func parameters(of url: String) throws(PostgresError) -> [String: String] {
       guard let scheme = schemes.first(where: url.hasPrefix) else {
-        throw PostgresError(.configuration, "The address of PostgreSQL begins with postgres:// or postgresql://.")
+        throw PostgresError(.configuration, "The URL of PostgreSQL must begin with postgres:// or postgresql://.")
       }
       guard !hasPassword(url.dropFirst(scheme.count)) else { throw passwordRefusal }
       var message: UnsafeMutablePointer<CChar>?
@@ -20,21 +20,24 @@
         // libpq quotes what it does not understand.
         throw PostgresError(
           .configuration,
-          "The URL of PostgreSQL cannot be read\(url.lowercased().contains("pass") ? "." : ": \(reason).")")
+          url.lowercased().contains("pass")
+            ? "The URL of PostgreSQL cannot be read. libpq's reason is left out, because it may repeat a password."
+            : "The URL of PostgreSQL cannot be read: \(reason).")
       }
       defer { PQconninfoFree(options) }
       var parameters: [String: String] = [:]
       for option in Options(first: options) where option.value != nil {
         guard !option.isSecret else { throw passwordRefusal }
         guard !unsupported.contains(option.keyword) else {
-          throw PostgresError(.configuration, "\(option.keyword) is not supported in the URL of PostgreSQL.")
+          throw PostgresError(
+            .configuration, "The parameter \(option.keyword) is not supported in the URL of PostgreSQL: leave it out.")
         }
         parameters[option.keyword] = option.value
       }
       return parameters
     }
 
-    /// The values that libpq uses for parameters that nobody names, also those of environment variables.
+    /// The values that libpq uses for parameters that the URL does not have, also those of environment variables.
     static func defaults(for keywords: Set<String>) -> [String: String] {
       guard let options = PQconndefaults() else { return [:] }
       defer { PQconninfoFree(options) }
@@ -43,7 +46,7 @@
       }
     }
 
-    /// A service's file may name hosts and passwords that nobody sees here; a session of replication runs no statements.
+    /// The file of a service may have hosts and passwords that this type does not see. A replication session runs no statements.
     private static let unsupported: Set<String> = ["service", "replication"]
 
     private static let passwordRefusal = PostgresError(
@@ -54,8 +57,8 @@
       An @ elsewhere in the URL is written %40.
       """)
 
-    /// True if there is a colon in what may be user and password: what stands before the first @, or before the last one of hosts and
-    /// database. A password with special characters may look like a host, so this asks for more than libpq takes for a password.
+    /// True if the URL may have a password: if there is a colon before its first @, or before the last @ in front of the parameters. That
+    /// is more than what libpq takes for a password, because a password with special characters may look like a host.
     private static func hasPassword(_ rest: Substring) -> Bool {
       if let first = rest.firstIndex(of: "@"), rest[..<first].contains(":") { return true }
       let place = rest.prefix { $0 != "?" }

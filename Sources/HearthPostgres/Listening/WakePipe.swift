@@ -16,7 +16,9 @@
     init() throws(PostgresError) {
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else {
-        throw PostgresError(.configuration, "A pipe cannot be opened: \(String(cString: strerror(errno))).")
+        throw PostgresError(
+          .configuration,
+          "A pipe for the thread that listens to PostgreSQL cannot be opened: \(String(cString: strerror(errno))).")
       }
       for end in ends {
         _ = fcntl(end, F_SETFD, FD_CLOEXEC)

@@ -12,7 +12,7 @@
   /// | `release` | the lane goes to the first sender in turn that has less than its share, or is idle |
   /// | `putBack` | the server had no session for the lane: its caller is the first of its sender again, and the lane is out of use |
   /// | `restore` | a lane that was out of use goes to a sender, or is idle |
-  /// | `close` | nobody waits any longer, and nobody is added |
+  /// | `close` | no caller waits any longer, and none is added |
   struct CallerQueue {
     typealias CallerID = Int
     typealias LaneID = Int

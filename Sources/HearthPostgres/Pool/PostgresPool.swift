@@ -71,12 +71,12 @@
     /// Runs `body` with a session of its own, on the thread of the session. A transaction that `body` leaves open is rolled back, for which the
     /// caller does not wait: so a transaction that only reads is one round trip shorter without its end.
     ///
-    /// If the task is cancelled while it waits for a session, or while one is opened for it, it fails at once. If `body` runs, the server is asked to cancel the statement, and
-    /// later calls of the session throw `cancelled`.
+    /// If the task is cancelled while it waits for a session, or while one is opened for it, it fails at once. If `body` runs, the server
+    /// is asked to cancel the statement, and later calls of the session throw `cancelled`.
     ///
     /// - Parameters:
-    ///   - deadline: The end of the wait for a session, and the one of the session's calls that name no other.
-    ///   - sender: Names who calls: the callers of different senders take turns.
+    ///   - deadline: The end of the wait for a session, and the deadline of the session's calls that have no other one.
+    ///   - sender: The name of the caller's group: the callers of different senders take turns.
     /// - Throws: The errors of `body`; `connection` or `configuration` if no session can be opened, or the error of `onOpen`; `deadline`,
     ///   `cancelled`, `closed`.
     package func withSession<Result: Sendable>(
@@ -140,7 +140,7 @@
       for lane in lanes { lane.close() }
     }
 
-    private static let closed = PostgresError(.closed, "The sessions of PostgreSQL are closed.")
+    private static let closed = PostgresError(.closed, "The pool of PostgreSQL sessions is closed.")
 
     // MARK: - Callers
 
@@ -222,7 +222,7 @@
     }
 
     private static let cancelled = PostgresError(.cancelled, "The call was cancelled.")
-    private static let noSession = PostgresError(.deadline, "No session was free before the deadline.")
+    private static let noSession = PostgresError(.deadline, "No session of PostgreSQL was free before the deadline.")
 
     // MARK: - Deadlines
 

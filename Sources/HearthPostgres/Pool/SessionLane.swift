@@ -18,10 +18,10 @@
 
     func async(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
 
-    /// Runs `body` with the lane's session. Opens one if there is none, or if it was lost since its last use, or is not to be used any more.
+    /// Runs `body` with the lane's session. Opens one if there is none, or if it was lost since its last use, or must not be used any more.
     ///
     /// - Parameters:
-    ///   - isCurrent: Says if an open session may still be used.
+    ///   - isCurrent: Returns true if an open session may still be used.
     ///   - open: Opens a session.
     ///   - begin: Called before `body`. Returns false if the caller was cancelled.
     func withSession<Result>(

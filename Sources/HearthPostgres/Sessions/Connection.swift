@@ -33,7 +33,7 @@
     /// The process of the server that serves this session.
     var processID: Int32 { PQbackendPID(pointer) }
 
-    /// Why libpq has given up the connection, or the server before it.
+    /// The reason for which the server, or else libpq, has closed the connection.
     var lossError: PostgresError {
       var error = PostgresError(.connection, of: pointer)
       if let farewell = notices.farewell {

@@ -5,7 +5,7 @@
   final class NoticeReceiver {
     private let onNotice: (@Sendable (PostgresNotice) -> Void)?
     private var hasUnreplicatedCommit = false
-    /// The server's last words: it is about to close the connection, for instance because another session has crashed.
+    /// The notice with which the server closes the connection, for instance because another session has crashed.
     private(set) var farewell: PostgresNotice?
 
     init(_ onNotice: (@Sendable (PostgresNotice) -> Void)?) {

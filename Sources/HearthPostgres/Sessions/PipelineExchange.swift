@@ -19,7 +19,7 @@
     private(set) var rows: [PostgresRows] = []
     /// The statements that were prepared, also if the pipeline has failed later.
     private(set) var prepared: [PostgresStatement: String] = [:]
-    /// Why the connection cannot be used any more.
+    /// The reason for which the connection cannot be used any more.
     private(set) var loss: PostgresError?
 
     init(connection: Connection, canceller: SessionCanceller?, deadline: ContinuousClock.Instant) {
@@ -129,7 +129,7 @@
       deadline = .now + PostgresSession.cancellationGrace
     }
 
-    /// The server's word for what this side has asked for.
+    /// The error of a statement that the server has cancelled on request: that of the deadline, or of the cancelled task.
     private func asCancelled(_ error: PostgresError) -> PostgresError {
       let isCancelled = canceller?.isCancelled == true
       guard isCancelled || isCancelling else { return error }

@@ -32,7 +32,7 @@
       case end
     }
 
-    /// Why no further answers arrive.
+    /// The reason for which no further answers arrive.
     enum Ending {
       case complete
       /// Kinds `connection`, `deadline` or `cancelled`.
@@ -98,7 +98,7 @@
       }
       guard case .lost(let error) = ending else { return nil }
       if let commit = commits.first(where: { $0 >= finishedCount }) { return unknown(error, commit) }
-      // With the answer to COMMIT all is said, also if the end of the pipeline is missing.
+      // The answer to COMMIT decides, also if the end of the pipeline is missing.
       if finishedCount == statementNames.count, commits.last == finishedCount - 1 { return nil }
       return named(error, min(finishedCount, statementNames.count - 1))
     }

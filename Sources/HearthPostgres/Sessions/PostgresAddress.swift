@@ -38,7 +38,7 @@
       let status = getaddrinfo(name, port, &hints, &first)
       guard status == 0, let first else {
         let reason = String(cString: gai_strerror(status))
-        throw PostgresError(.connection, "The host \"\(name)\" of PostgreSQL: \(reason).")
+        throw PostgresError(.connection, "The host \"\(name)\" of PostgreSQL cannot be resolved: \(reason).")
       }
       defer { freeaddrinfo(first) }
       return sequence(first: first, next: { $0.pointee.ai_next }).compactMap { entry in

@@ -54,7 +54,7 @@
       guard let name else { return nil }
       guard name.utf8.count == 24, let timeline = Int64(name.prefix(8), radix: 16) else {
         throw PostgresError(
-          .badResult, "\"\(name)\" is no name of a WAL segment.", statementName: factsStatement.name)
+          .badResult, "\"\(name)\" is not the name of a WAL segment.", statementName: factsStatement.name)
       }
       return timeline
     }

@@ -1,6 +1,6 @@
 #if PostgreSQL
   extension PostgresSession {
-    /// Opens a session, with the first of the hosts that is reachable and is as demanded.
+    /// Opens a session with the first of the hosts that is reachable and has the role that the configuration demands.
     ///
     /// - Parameters:
     ///   - deadline: The end of the whole attempt. Names are resolved by the system, which may take longer.
@@ -47,11 +47,12 @@
       let main = failures.first(where: \.needsOperator) ?? failures.first { $0.sqlState != nil } ?? failures.first
       return PostgresError(
         main?.kind == .configuration ? .configuration : kind,
-        failures.isEmpty ? "The deadline has passed." : failures.map(\.message).joined(separator: " "),
+        failures.isEmpty
+          ? "The hosts in the URL of PostgreSQL have no addresses." : failures.map(\.message).joined(separator: " "),
         sqlState: main?.sqlState)
     }
 
-    /// Applies the settings, and checks that the server is as the configuration demands, in one round trip.
+    /// Applies the settings, and checks that the server has the role that the configuration demands, in one round trip.
     private func prepare(
       _ configuration: PostgresConfiguration, _ settings: PostgresSessionSettings,
       until deadline: ContinuousClock.Instant
@@ -80,24 +81,24 @@
   }
 
   extension PostgresConfiguration {
-    /// - Throws: `connection` with SQLSTATE 25006: the same server may become what is demanded, or another host is.
+    /// - Throws: `connection` with SQLSTATE 25006: the server may get the demanded role later, or another host may have it.
     fileprivate func check(isReadOnly: Bool, isInRecovery: Bool) throws(PostgresError) {
       let advice = hosts.count > 1 ? "" : " Name all hosts in the URL, with commas between them."
       let reason: String? =
         switch target {
         case .any: nil
-        case .primary: isInRecovery ? "It is a standby, and the URL demands the primary." : nil
+        case .primary: isInRecovery ? "It is a standby, and the URL demands the primary.\(advice)" : nil
         case .readWrite:
           isInRecovery
             ? "It is a standby, which takes no writes.\(advice)"
-            : isReadOnly ? "It takes no writes: default_transaction_read_only is on." : nil
+            : isReadOnly ? "It takes no writes: default_transaction_read_only is on. Set it to off." : nil
         }
       if let reason { throw PostgresError(.connection, reason, sqlState: .readOnlyTransaction) }
     }
   }
 
   extension PostgresError {
-    /// A session that cannot be opened is no failed statement. A setting that the server refuses is an error of the configuration.
+    /// The failure to open a session, in place of that of a statement. A setting that the server refuses is an error of the configuration.
     fileprivate var whileOpening: PostgresError {
       guard kind == .statement || kind == .badResult else { return self }
       var error = self
@@ -122,7 +123,7 @@
         """
       case .invalidAuthorization?: "Create the role, or permit it in the server's pg_hba.conf."
       case .unknownDatabase?: "Create the database with createdb, or correct its name in the URL."
-      case .insufficientPrivilege?: "GRANT the role of the URL what it needs."
+      case .insufficientPrivilege?: "Give the role of the URL the missing right (GRANT)."
       case .tooManyConnections?: "Raise the server's max_connections, or use fewer sessions."
       case .duplicateStatement?, .invalidStatementName?:
         "A pooler such as pgbouncer must give each session a connection of its own (pool_mode = session)."

@@ -42,7 +42,7 @@
     package var processID: Int32? { connection?.processID }
 
     /// Gives up the session: the pool opens another one at the next use. For a caller that finds the server wrong, for instance not the primary.
-    package func discard() { giveUp(PostgresError(.connection, "The session was given up by its user.")) }
+    package func discard() { giveUp(PostgresError(.connection, "Its user has discarded it.")) }
 
     private func giveUp(_ reason: PostgresError) {
       guard connection != nil else { return }
@@ -115,7 +115,8 @@
       guard let first = calls.firstIndex(where: { $0.isCommit || $0.isBegin }) else { return }
       if calls[first].isCommit, isUsable, !isInTransaction {
         throw PostgresError(
-          .statement, "There is no transaction to commit.", sqlState: .noActiveTransaction,
+          .statement, "COMMIT was refused, because the session has no open transaction.",
+          sqlState: .noActiveTransaction,
           statementName: calls[first].statement.name, callIndex: first)
       }
     }
@@ -128,7 +129,7 @@
       defer {
         // A session that was given up in between has nothing that a late request might cancel.
         if !canceller.finish(within: isUsable ? Self.cancellationGrace : .zero) {
-          giveUp(PostgresError(.connection, "A statement was cancelled, and the request for it has not ended."))
+          giveUp(PostgresError(.connection, "A statement was cancelled, and the request to cancel it has not ended."))
         }
       }
       return try body(connection, canceller)

@@ -5,8 +5,8 @@
 
   /// Asks the server to cancel the statement of a session, from any thread.
   ///
-  /// The request goes over a connection of its own and names the session only, so it must not arrive later than the statement that it means:
-  /// the session begins nothing else before the request has ended.
+  /// The request goes over a connection of its own and names only the session. So it must not arrive during a later statement: the session
+  /// begins nothing else before the request has ended.
   final class SessionCanceller: Sendable {
     private struct State {
       /// True if the session's user was cancelled. It stays so until the next user comes.

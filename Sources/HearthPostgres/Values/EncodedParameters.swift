@@ -18,7 +18,7 @@
         let length = bytes.count - offset
         guard length <= Self.maximumLength else {
           throw PostgresError(
-            .statement, "Parameter $\(index + 1) has \(length) bytes, more than \(Self.maximumLength).",
+            .statement, "Parameter $\(index + 1) has \(length) bytes; a value has at most \(Self.maximumLength).",
             sqlState: .programLimitExceeded, statementName: statementName)
         }
         if case .null = value { places.append((offset, nil)) } else { places.append((offset, length)) }

@@ -34,14 +34,15 @@
       bytes.count == 8 ? Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)) : nil
     }
 
-    /// - Parameter read: Makes an element of its bytes, or of nil for a null. Returns nil if it cannot be.
+    /// - Parameter read: Makes an element of its bytes, or of nil for a null. Returns nil if these are not such an element.
     private func array<Element>(
       _ column: Int, _ type: PostgresType, of elementType: PostgresType, _ reading: StaticString,
       _ read: (UnsafeRawBufferPointer?) -> Element?
     ) throws(PostgresError) -> [Element] {
       let value = try present(value(column, [type], reading), column, reading)
       guard let elements = Self.elements(of: value, elementType, read) else {
-        throw bad("is an array of \(value.count) bytes with other contents", column, reading)
+        throw bad(
+          "is an array of \(value.count) bytes with other elements, nulls, or several dimensions", column, reading)
       }
       return elements
     }
@@ -49,7 +50,7 @@
     /// Reads what `array_send` writes: the number of dimensions, a flag for nulls, the type of the elements; for each dimension its length and its
     /// first subscript; for each element its length, -1 for a null, and its bytes.
     ///
-    /// - Returns: Nil if the bytes are no array with at most one dimension of such elements.
+    /// - Returns: Nil if the bytes are not an array of such elements with at most one dimension.
     static func elements<Element>(
       of array: UnsafeRawBufferPointer, _ type: PostgresType, _ read: (UnsafeRawBufferPointer?) -> Element?
     ) -> [Element]? {

@@ -51,7 +51,7 @@
       row: Int, column: Int, types: [PostgresType], as reading: StaticString
     ) throws(PostgresError) -> UnsafeRawBufferPointer? {
       guard row >= 0, row < count, column >= 0, column < columnCount else {
-        throw bad("has \(count) rows and \(columnCount) columns", row, column, reading)
+        throw bad("does not exist in \(count) rows of \(columnCount) columns", row, column, reading)
       }
       let (row32, column32) = (Int32(row), Int32(column))
       let oid = PQftype(result, column32)

@@ -11,7 +11,7 @@ enum Boundary {
     return holding
   }
 
-  /// The kinds of scalars that assertions tell apart. The raw value goes into states of automata.
+  /// The kinds of scalars that assertions distinguish. The raw value goes into states of automata.
   enum Side: UInt8, Sendable {
     case outside, newline, word, other
 

@@ -15,7 +15,7 @@ struct Compiler {
     case follow(Int32)
     /// The entry of an alternative.
     case keepEntry
-    /// Puts so many entries behind one another.
+    /// Chains this many entries.
     case joinEntries(Int)
     /// Closes a loop at this split. The loop is entered at the split if its part may be left out, otherwise at the part.
     case closeLoop(split: Int32, out: Int32, isGreedy: Bool, entersAtSplit: Bool)

@@ -1,9 +1,8 @@
-/// The reason why a pattern is no regular expression, and the place in it.
+/// The reason why a pattern is not a regular expression, and the place in it.
 package struct RegularExpressionError: Error, Hashable, Sendable {
   /// The kinds of defects; the raw value is RE2's text for it, where RE2 has one.
   package enum Kind: String, Sendable, CaseIterable {
     case badEscape = "invalid escape sequence"
-    case badCharacterClass = "invalid character class"
     case badCharacterRange = "invalid character class range"
     case missingBracket = "missing ]"
     case missingParenthesis = "missing )"

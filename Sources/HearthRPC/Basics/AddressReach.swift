@@ -1,4 +1,4 @@
-/// From where a listening address can be reached.
+/// The machines from which a listening address can be reached.
 package enum AddressReach {
   /// 127.0.0.0/8, also as an IPv4-mapped IPv6 address, and ::1.
   case thisMachine

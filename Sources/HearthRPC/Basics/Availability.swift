@@ -15,7 +15,7 @@ package final class Availability: Sendable {
 
   package var isAvailable: Bool { state.withLock { $0.isAvailable } }
 
-  /// - Returns: True if that is a change.
+  /// - Returns: True if the availability has changed.
   @discardableResult
   package func set(_ isAvailable: Bool) -> Bool {
     let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
@@ -28,7 +28,7 @@ package final class Availability: Sendable {
     return waiters != nil
   }
 
-  /// Waits until it is another than `known`, or the task is cancelled.
+  /// Waits until the availability differs from `known`, or the task is cancelled.
   package func change(from known: Bool) async {
     let number = state.withLock { state in
       state.waiterCount += 1

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Lets one line of a kind into the log in a while, however often clients cause it.
+/// Lets one line of a kind into the log in ten seconds, however often clients cause it.
 final class LogPace: Sendable {
   private struct State {
     var next: ContinuousClock.Instant?

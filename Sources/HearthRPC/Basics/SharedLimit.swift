@@ -15,7 +15,7 @@ package struct SharedLimit<Holder: Hashable & Sendable>: Sendable {
   /// The holders that have any.
   var holderCount: Int { counts.count }
 
-  /// - Returns: False if the holder may not have so many more now; nothing is counted then.
+  /// - Returns: False if the holder may not have this many more now; nothing is counted then.
   package mutating func take(_ number: Int = 1, for holder: Holder) -> Bool {
     let held = counts[holder, default: 0]
     guard number <= limit - count - held else { return false }

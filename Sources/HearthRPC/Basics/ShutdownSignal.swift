@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Notifies those who wait for a server to stop.
+/// Notifies the observers of a server that it stops.
 package final class ShutdownSignal: Sendable {
   private struct State {
     var isTriggered = false

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// An error of what carries out calls that says which status its callers get.
+/// An error of a service that states the status with which its calls end.
 package protocol StatusConvertible: Error {
   var status: StatusError { get }
 }

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Tells the log of calls that fail to authenticate, at most once in a while.
+/// Logs calls that fail to authenticate, at the pace of ``LogPace``.
 final class AuthenticationLog: Sendable {
   private let logger: Logger
   private let pace: LogPace

@@ -133,7 +133,7 @@ extension CallConnection {
       stream.call.stop(
         CallStatus(
           .resourceExhausted,
-          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them.",
+          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them (hearth serve --unread-seconds).",
           exceeding: .unread),
         droppingBytes: true)
       takeOutput(of: stream)

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-// Requests of HTTP that are no calls of gRPC.
+// Requests of HTTP that are not calls of gRPC.
 
 extension CallConnection {
   /// - Returns: false if the server has no service for them.
@@ -120,8 +120,8 @@ extension CallStatus {
   static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted,
-      "A request of \(count) bytes has no room among those in progress. All together may have \(limit) bytes, those of one client "
-        + "as many as are still free (hearth serve --max-request-bytes-in-progress).",
+      "A request of \(count) bytes has no room among those in progress: all together may hold \(limit) bytes, and those of one client "
+        + "as many as they leave free (hearth serve --max-request-bytes-in-progress).",
       exceeding: .requestBytesInProgress)
   }
 

@@ -25,7 +25,7 @@ final class CallConnection: ChannelInboundHandler {
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
 
-  /// Bytes that the client has sent and was not given back the connection's window for.
+  /// Bytes that the client has sent, and for which its window of the connection was not returned yet.
   var unreturnedBytes = 0
   /// The bytes that the client lets the connection send.
   var window = initialWindow
@@ -228,7 +228,7 @@ extension CallConnection {
     }
   }
 
-  /// Answers a request that is no call with headers that end the stream.
+  /// Answers a request that is not a call with headers that end the stream.
   private func refuse(_ id: HTTP2StreamID, _ hasRequestEnd: Bool, _ add: (inout HPACKHeaders) -> Void) {
     var headers = HPACKHeaders()
     add(&headers)

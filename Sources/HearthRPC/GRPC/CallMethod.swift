@@ -46,18 +46,18 @@ package struct CallMethod: Sendable {
   package let name: String
   let kind: Kind
   let isIntercepted: Bool
-  /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
-  /// connection's event loop.
+  /// True for calls that run on their connection's event loop: with a small request they block nothing, and compute no longer between two
+  /// waits than a change of thread takes.
   private(set) var isBrief = false
   private var isLasting = false
-  /// A client that takes its time makes such a call as long as it likes.
+  /// True for calls that a slow client can prolong as long as it likes.
   var endsWithCredentials: Bool { kind == .requestStream || isLasting }
   /// Counts the parts of a request on its bytes. Nil for methods whose requests have no part that is counted.
   private(set) var count: Counter?
   /// Returns true for a request that ends a transaction, whose locks others may wait for. Nil for methods without such requests.
   private(set) var endsTransaction: (@Sendable (ByteBuffer) -> Bool)?
   let decode: @Sendable (ByteBuffer) throws -> any Message
-  /// Carries out a call, which has its request if it is one with one.
+  /// Carries out a call. A call with one request has its request by then.
   private(set) var run: @Sendable (_ call: ServerCall, _ tap: (any CallTap)?) async throws -> Void
 
   /// A method with one request and one response.
@@ -90,7 +90,7 @@ package struct CallMethod: Sendable {
     return method
   }
 
-  /// The method whose calls are carried out within something else, such as a value of the task.
+  /// The method with calls that run inside `surround`, which may for example set a value of the task.
   package func carriedOut(
     within surround: @escaping @Sendable (_ call: ServerCall, _ run: () async throws -> Void) async throws -> Void
   ) -> CallMethod {

@@ -23,7 +23,7 @@ extension ServerCall {
 final class CallOrigins: Sendable {
   private struct Clients {
     var origins: [ClientNetwork: WeakOrigin] = [:]
-    /// Beyond this number, those are looked for that are gone.
+    /// Beyond this number, clients that are gone are searched for and removed.
     var purgeCount = 64
   }
 

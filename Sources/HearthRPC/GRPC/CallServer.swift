@@ -18,7 +18,7 @@ package final class CallServer: Sendable {
   package let load: ServerLoad
   var limits: ServerLimits { load.limits }
   let logger: Logger
-  /// Answers requests that are no calls of gRPC; nil if nothing does.
+  /// Answers requests that are not calls of gRPC; nil if nothing does.
   let web: (any WebService)?
   private let methods: [String: CallMethod]
   private let authenticator: any CallAuthenticator
@@ -39,7 +39,7 @@ package final class CallServer: Sendable {
 
   /// - Parameters:
   ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
-  ///   - web: Answers requests that are no calls of gRPC.
+  ///   - web: Answers requests that are not calls of gRPC.
   ///   - authenticator: Identifies the caller of each call. Refused calls do nothing.
   ///   - unserved: Is asked about paths that no service has.
   package init(

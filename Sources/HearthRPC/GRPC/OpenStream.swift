@@ -16,7 +16,7 @@ final class OpenStream {
   var hasRequestEnd = false
   /// A request was refused; what comes behind it is dropped.
   var hasRefusedRequest = false
-  /// Bytes that the client has sent and was not given back the window for.
+  /// Bytes that the client has sent, and for which its window was not returned yet.
   var unreturnedBytes = 0
 
   // To the client.

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The bytes of the requests in progress on all connections of a server, from the moment when a request is complete until its answer.
 ///
-/// An origin of calls may hold as many bytes as it leaves free. So one at its limit leaves half of the budget to others, and two leave a third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+/// An origin of calls may hold as many bytes as it leaves free. So one at its limit leaves half of the budget to others, and two leave a
+/// third ("dynamic thresholds": Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 ///
 /// Requests may wait for locks of transactions. So a request that ends a transaction must not fail because of the requests that wait for
 /// it. A rollback is a small request, and small requests are never refused. For a commit that names a transaction there is a reserve, which is

@@ -312,7 +312,7 @@ extension ServerCall {
 /// bytes does.
 private struct UnreadWait {
   private(set) var since = NIODeadline.distantPast
-  /// Bytes to be taken until all are that waited at ``since``.
+  /// The bytes that must still be taken until none is left of those that waited at ``since``.
   private var rest = 0
 
   init() {}

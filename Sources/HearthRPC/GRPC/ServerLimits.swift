@@ -25,8 +25,7 @@ package struct ServerLimits: Sendable, Hashable {
   /// address. As many tokens take an eighth of a second of processor time (docs/performance.md, "TLS, tokens and rules").
   package static let usualFailedAuthentications = 600
 
-  /// The time after which it is looked again whether the credentials of a stream's caller are accepted. The keys of an issuer are then those
-  /// that calls are verified with.
+  /// The time after which the credentials of a stream's caller are checked again, with the keys with which new calls are verified.
   package var credentialsInterval = Duration.seconds(30)
 
   /// The size in bytes of the largest request message: the 10 MiB of Firestore's documented limits.

@@ -87,7 +87,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     server.logger.debug("connection failed", metadata: ["error": .escaped("\(error)")])
-    // A body that cannot be decompressed, or is too large then. The answer to what is no request at all was sent before.
+    // A body that cannot be decompressed, or is too large then. The answer to bytes that are not a request was sent before.
     if let exchange, !exchange.hasRequestEnd, !(error is HTTPParserError) {
       self.exchange?.keepsAlive = false
       isSkipping = true
@@ -126,7 +126,11 @@ final class HTTP1Connection: ChannelInboundHandler {
       self.exchange?.keepsAlive = false
       isSkipping = true
       exchange.call.stop(
-        CallStatus(.deadlineExceeded, "The request's body has not come in time.", exceeding: .webBody))
+        CallStatus(
+          .deadlineExceeded,
+          "Less than \(Self.bodyProgress >> 10) KiB of the request's body have come within \(server.limits.webBodyTime) "
+            + "(hearth serve --web-body-seconds).",
+          exceeding: .webBody))
     } else {
       server.load.metrics?.exceeded(exchange?.waiting.isEmpty == false ? .unread : .webIdle)
       context.close(promise: nil)

@@ -10,7 +10,7 @@ struct JSONEncoding {
   /// Far more than documents may have, whose 20 levels are four messages each. It bounds the stack.
   private static let maximumDepth = 200
 
-  /// - Throws: `WireFormatError` for bytes that are no message.
+  /// - Throws: `WireFormatError` for bytes that are not a message.
   func write(
     _ bytes: UnsafeRawBufferPointer, of message: Int, to output: inout JSONOutput
   ) throws(WireFormatError) {

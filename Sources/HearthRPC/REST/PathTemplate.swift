@@ -22,7 +22,7 @@ package struct PathTemplate: Sendable {
   /// The word after the colon; empty if there is none.
   let verb: String
 
-  /// - Returns: nil for a text that is no template, or has `**` twice.
+  /// - Returns: nil for a text that is not a template, or has `**` twice.
   init?(_ text: String) {
     guard text.first == "/" else { return nil }
     var rest = text.dropFirst()
@@ -115,7 +115,7 @@ package enum PercentEncoding {
   ///   - isQuery: A plus sign is a space.
   ///   - keepsSlashes: An escaped slash stays as it is.
   ///   - field: The field that is decoded, for the error.
-  /// - Throws: `RESTFailure` for bytes that are no text, and a percent sign without two digits.
+  /// - Throws: `RESTFailure` for bytes that are not text, and a percent sign without two digits.
   package static func decoded(
     _ text: Substring, isQuery: Bool = false, keepsSlashes: Bool = false, at field: String
   ) throws(RESTFailure) -> String {

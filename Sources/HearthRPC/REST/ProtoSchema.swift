@@ -173,7 +173,7 @@ package struct FieldSchema: Sendable {
   package let kind: Kind
   let isRepeated: Bool
   let isMap: Bool
-  /// Which of the message's oneofs it belongs to.
+  /// The number of the message's oneof that the field belongs to.
   let oneof: Int?
   let oneofName: String
   /// A value that is the default is different from none.

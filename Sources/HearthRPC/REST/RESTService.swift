@@ -101,7 +101,9 @@ package struct RESTService: WebService {
       if !allowed.isEmpty {
         return .answer(
           .error(
-            CallStatus(.unimplemented, "The path takes \(allowed.joined(separator: ", "))."), httpStatus: 405,
+            CallStatus(
+              .unimplemented, "The path takes \(allowed.joined(separator: ", ")), and not \(request.verb.prefix(20))."),
+            httpStatus: 405,
             headers + [("allow", allowed.joined(separator: ", "))]))
       }
       if let reason = paths.reasonNotServed(path) {
@@ -113,7 +115,9 @@ package struct RESTService: WebService {
     if let encoding = request["content-encoding"], encoding != "identity" {
       return .answer(
         .error(
-          CallStatus(.invalidArgument, "A body with content-encoding \"\(encoding.prefix(100))\" cannot be read."),
+          CallStatus(
+            .invalidArgument,
+            "A body with content-encoding \"\(encoding.prefix(100))\" cannot be read: send it uncompressed."),
           httpStatus: 415, headers))
     }
     let parameters = try RESTParameters(query: query)
@@ -133,7 +137,7 @@ package struct RESTService: WebService {
         hasNoBody: request.verb == "HEAD", headers: headers))
   }
 
-  /// The binding of a path. If several match, it is the first that takes its variables for names.
+  /// The binding of a path. If several match, it is the first one whose variables have the form of names.
   private func match(_ verb: String, _ path: [Substring]) throws(RESTFailure) -> (HTTPBinding, [String])? {
     var second: (HTTPBinding, [String])?
     for binding in bindings where binding.verb == verb {

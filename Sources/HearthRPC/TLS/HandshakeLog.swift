@@ -1,7 +1,7 @@
 internal import Logging
 internal import NIOSSL
 
-/// Tells the log of connections that fail to begin with TLS, at most once in a while.
+/// Logs connections whose TLS handshake fails, at the pace of ``LogPace``.
 final class HandshakeLog: Sendable {
   private let logger: Logger
   private let pace: LogPace
@@ -21,7 +21,7 @@ final class HandshakeLog: Sendable {
     guard !text.contains("EOF during handshake"),
       let metadata = pace.metadata(of: client, reason: Self.inWords(text))
     else { return }
-    logger.notice("a connection failed to begin with TLS", metadata: metadata)
+    logger.notice("the TLS handshake of a connection failed", metadata: metadata)
   }
 
   /// The reasons that have a cure, by words of BoringSSL's errors.
@@ -36,13 +36,13 @@ final class HandshakeLog: Sendable {
     ),
     (
       ["CERTIFICATE_VERIFY_FAILED"],
-      "the client's certificate is of no authority in --tls-client-authority, has expired, or is not valid yet"
+      "the client's certificate is not signed by an authority in --tls-client-authority, has expired, or is not valid yet"
     ),
     (
       ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_UNKNOWN", "ALERT_CERTIFICATE_EXPIRED"],
       "the client does not trust the certificate of this server"
     ),
-    (["UNSUPPORTED_PROTOCOL", "NO_SHARED_CIPHER"], "the client speaks none of the versions of TLS from 1.2 on"),
+    (["UNSUPPORTED_PROTOCOL", "NO_SHARED_CIPHER"], "the client does not speak TLS 1.2 or a later version"),
   ]
 
   private static func inWords(_ text: String) -> String {

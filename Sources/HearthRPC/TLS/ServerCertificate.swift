@@ -72,9 +72,12 @@ package final class ServerCertificate: Sendable {
     do throws(ServerCertificateError) {
       let context = try Self.context(files, logger)
       self.context.withLock { $0 = context }
-      logger.info("the certificate was read again", metadata: ["file": .escaped(files.certificate)])
+      logger.info(
+        "the certificate was replaced by the one in the changed files", metadata: ["file": .escaped(files.certificate)])
     } catch {
-      logger.error("the certificate stays as it is", metadata: ["error": .escaped("\(error)")])
+      logger.error(
+        "the changed files of the certificate cannot be used; the server keeps the certificate that it has",
+        metadata: ["error": .escaped("\(error)")])
     }
   }
 
@@ -88,7 +91,8 @@ package final class ServerCertificate: Sendable {
     do {
       key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem)
     } catch {
-      throw ServerCertificateError("\"\(files.key)\" has no private key in PEM form, or one with a passphrase.")
+      throw ServerCertificateError(
+        "\"\(files.key)\" has no private key in PEM form, or one with a passphrase, which must be removed.")
     }
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -104,7 +108,8 @@ package final class ServerCertificate: Sendable {
         expiry: chain.map { Int($0.notValidAfter) }.min() ?? 0)
     } catch {
       throw ServerCertificateError(
-        "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\".")
+        "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\", or TLS does not accept one of them."
+      )
     }
   }
 
@@ -127,7 +132,12 @@ package final class ServerCertificate: Sendable {
   private static func warnOfTimes(_ chain: [NIOSSLCertificate], _ path: String, _ logger: Logger) {
     let now = time_t(Date().timeIntervalSince1970)
     for certificate in chain where certificate.notValidAfter < now || certificate.notValidBefore > now {
-      logger.warning("a certificate is not valid now: clients will refuse it", metadata: ["file": .escaped(path)])
+      let times = [certificate.notValidBefore, certificate.notValidAfter].map {
+        ProtoTime.text(seconds: Int64($0), nanoseconds: 0) ?? "\($0) s from 1970"
+      }
+      logger.warning(
+        "a certificate is not valid now: clients will refuse it",
+        metadata: ["file": .escaped(path), "from": "\(times[0])", "until": "\(times[1])"])
     }
   }
 }

@@ -59,7 +59,7 @@ struct ConnectionBudget {
     payForUpdates()
   }
 
-  /// Bytes went to the client that no window of its has cut short.
+  /// Bytes went to the client, and none of the client's windows has cut them short.
   mutating func responseSent() {
     payForUpdates()
   }

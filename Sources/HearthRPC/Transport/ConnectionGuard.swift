@@ -174,7 +174,7 @@ extension ConnectionGuard {
     context.fireChannelRead(wrapInboundOut(frame))
   }
 
-  /// The codec counts answers, 200 in 30 s, which limits those that nobody asked for.
+  /// The codec counts answers, 200 in 30 s, which limits those that it has not asked for.
   private func passPingAnswer(_ data: UInt64, _ context: ChannelHandlerContext) -> ConnectionBudget.Excess? {
     var frame = ByteBuffer()
     FrameHeader(.ping, length: MemoryLayout<UInt64>.size, isAcknowledgement: true).write(to: &frame)
@@ -235,7 +235,7 @@ extension ConnectionGuard {
 // MARK: - To the client
 
 extension ConnectionGuard {
-  /// Takes note of DATA that goes to the client, and that no window of its has cut short.
+  /// Takes note of DATA that goes to the client, and that none of the client's windows has cut short.
   func responseSent() {
     budget.responseSent()
   }

@@ -1,7 +1,7 @@
 package import Logging
 internal import NIOCore
 
-/// Tells the log of connections that this end closes, at most once in a while for each kind of reason.
+/// Logs connections that this end closes, at the pace of ``LogPace`` for each kind of reason.
 package final class ConnectionLog: Sendable {
   private let logger: Logger
   private let excessPace = LogPace()

@@ -5,7 +5,7 @@ struct OutboundFrames {
   /// The treatment of a RST_STREAM frame.
   enum ResetFate {
     case send
-    /// The peer reset the stream itself, and is not to be answered with the like (RFC 9113, section 5.4.2).
+    /// The peer reset the stream itself, and must not be answered with another reset (RFC 9113, section 5.4.2).
     case drop
     case sendAs(code: UInt32)
   }
@@ -16,7 +16,7 @@ struct OutboundFrames {
   private let maximumConcurrentStreams: UInt32
   private var remainingPayload = 0
   private var hasSentSettings = false
-  /// The codec writes whole frame headers. Should it ever not, its bytes go out as they are.
+  /// True once the codec has not written whole frame headers, which it always should. Then its bytes go out as they are.
   private var isLost = false
 
   init(maximumConcurrentStreams: Int) {

@@ -27,7 +27,7 @@ enum Conversions {
 
   // MARK: - math and hashing
 
-  /// - Returns: Nil if the arguments are no numbers.
+  /// - Returns: Nil if the arguments are not numbers.
   static func math(_ builtin: Builtin, _ arguments: [RuleValue]) -> RuleValue? {
     guard let number = arguments[0].double else { return nil }
     switch builtin {
@@ -67,10 +67,12 @@ enum Conversions {
       return .duration(try RuleDuration(totalNanoseconds: total < 0 ? -total : total))
     case (.durationValue, .int(let count)):
       guard case .string(let name) = arguments[1] else { return nil }
-      guard let unit = RuleDuration.units[name] else { throw .invalid("unit of a duration \(name.quotedBriefly)") }
+      guard let unit = RuleDuration.units[name] else {
+        throw .invalid("unit of a duration \(name.quotedBriefly): the units are w, d, h, m, s, ms and ns")
+      }
       // As in production, milliseconds become nanoseconds of 64 bits: at most 292 years.
       if name == "ms", count.multipliedReportingOverflow(by: unit).overflow {
-        throw .invalid("duration: \(count) ms are too many")
+        throw .invalid("duration: \(count) ms are more than 292 years")
       }
       return .duration(try RuleDuration(totalNanoseconds: Int128(count) * Int128(unit)))
     case (.timestampValue, .int(let milliseconds)):

@@ -30,7 +30,7 @@ extension Machine {
     case .latlngValue:
       guard let latitude = first.double, let longitude = arguments[1].double else { throw unsupported }
       guard let place = RuleLatLng(latitude: latitude, longitude: longitude) else {
-        throw .invalid("place: latitude \(latitude), longitude \(longitude)")
+        throw .invalid("place: latitude \(latitude), longitude \(longitude) (-90 to 90, and -180 to 180)")
       }
       return .latlng(place)
     }

@@ -43,7 +43,7 @@ struct Methods {
       case .duration(let duration): Self.callDuration(method, duration)
       case .latlng(let place): try Self.callLatLng(method, place, arguments)
       case .constraint(let constraint): try Self.callConstraint(method, constraint, arguments)
-      case .null: throw .noValue("a value with the function \(method.rawValue.quotedBriefly)")
+      case .null: throw .memberOfNull("function \(method.rawValue.quotedBriefly)")
       case .bool, .int, .float, .vector: nil
       }
     guard let result else { throw .unknownFunction(method.rawValue) }
@@ -111,7 +111,7 @@ struct Methods {
       case .replace: break
       default: return .list(try split(text, by: pattern, stepLimit: limit).map { .string($0) })
       }
-      // As in production, nobody looks at the replacement where nothing is replaced.
+      // As in production, the replacement is not checked where nothing is replaced.
       guard try pattern.firstMatch(in: text, stepLimit: limit, steps: &steps) != nil else { return .string(text) }
     } catch {
       throw Self.failure(error)

@@ -167,7 +167,7 @@ enum Operators {
       return value
     case .partialMap(let map): return try map.value(of: name.text)
     case .path(let path): return try path.value(of: name.text)
-    case .null: throw .noValue("a value with the property \(name.text.quotedBriefly)")
+    case .null: throw .memberOfNull("property \(name.text.quotedBriefly)")
     case .constraint(let constraint): throw .undecided(constraint.field)
     default: throw .wrongType(base.typeName, expected: "map or path")
     }
@@ -182,7 +182,7 @@ enum Operators {
     case (.path(let path), .int(let place)): return try path.name(at: place)
     case (.path(let path), .string(let name)): return try path.value(of: name)
     case (.string, .int(let place)): return try slice(base, from: index, to: .int(place.addingOrMax(1)))
-    case (.null, _): throw .noValue("a value with an index")
+    case (.null, _): throw .memberOfNull("elements")
     default: throw .unsupported("[]", types: [base.typeName, index.typeName])
     }
   }

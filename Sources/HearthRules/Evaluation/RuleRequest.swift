@@ -76,7 +76,7 @@ package struct RuleRequest: Sendable {
     let query = part.query
     var members = Self.members(.list, path, auth, time)
     members += [(Names.query, query.value), (Names.inTransaction, .bool(false))]
-    // Of a collection group nobody knows the paths.
+    // The paths of a collection group are not known.
     if query.hasAllDescendants { members.removeAll { $0.key == Names.path } }
     let request = RuleValue.map(RuleMap(fields: members))
     depth = request.depth

@@ -1,7 +1,8 @@
 extension RuleTimestamp {
   /// Reads a time as of RFC 3339, such as `2020-01-01T00:00:00.5Z` or with `+01:00` at the end.
   init(parsing text: String) throws(RuleFailure) {
-    let invalid = RuleFailure.invalid("timestamp \(text.quotedBriefly)")
+    let invalid = RuleFailure.invalid(
+      "timestamp \(text.quotedBriefly): a time of RFC 3339 is expected, such as 2020-01-01T00:00:00Z")
     var rest = Array(text.utf8)[...]
     func number(_ digits: Int) throws(RuleFailure) -> Int64 {
       guard rest.count >= digits, rest.prefix(digits).allSatisfy(\.isDigit) else { throw invalid }

@@ -21,18 +21,21 @@ enum Builtin: String, CaseIterable, Sendable {
   case timestampValue = "timestamp.value"
   case latlngValue = "latlng.value"
 
-  /// Names that stand before functions and are no variables.
+  /// Names in front of those of functions, such as `math` in `math.abs`. They are not variables.
   static let namespaces: Set<String> = ["math", "hashing", "duration", "timestamp", "latlng"]
 
-  func takes(_ count: Int) -> Bool {
+  /// The number of arguments; nil for one or more.
+  var argumentCount: Int? {
     switch self {
-    case .debug: count >= 1
-    case .mathPow, .durationValue, .latlngValue: count == 2
-    case .timestampDate: count == 3
-    case .durationTime: count == 4
-    default: count == 1
+    case .debug: nil
+    case .mathPow, .durationValue, .latlngValue: 2
+    case .timestampDate: 3
+    case .durationTime: 4
+    default: 1
     }
   }
+
+  func takes(_ count: Int) -> Bool { argumentCount.map { $0 == count } ?? (count >= 1) }
 }
 
 /// The name of a method. Which types have it is known when it is called.

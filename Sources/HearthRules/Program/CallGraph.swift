@@ -1,4 +1,4 @@
-/// Which functions call which.
+/// The calls between functions.
 struct CallGraph {
   private var callees: [[Int]]
 

@@ -41,7 +41,8 @@ struct Compiler {
     combineSteps()
     if program.byteCount > limits.compiledBytes {
       issues.add(
-        .error, "the compiled rules have more than \(limits.compiledBytes) bytes", at: SourceRange(0, 0), in: nil)
+        .error, "the compiled rules have \(program.byteCount) bytes; \(limits.compiledBytes) are allowed",
+        at: SourceRange(0, 0), in: nil)
     }
   }
 
@@ -181,7 +182,9 @@ struct Compiler {
     case "resource": emit(.resource, node)
     default:
       if Builtin.namespaces.contains(name) {
-        issues.add(.error, "\(name.quotedBriefly) is no variable", at: tree.nodes[node].range, in: title)
+        issues.add(
+          .error, "\(name.quotedBriefly) is not a variable: it stands only in front of the names of functions",
+          at: tree.nodes[node].range, in: title)
       } else {
         warn("there is no variable \(name.quotedBriefly)", node)
       }
@@ -201,8 +204,9 @@ struct Compiler {
       guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else {
         continue
       }
-      guard tree.functions[callee].parameters.count == count else {
-        warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
+      let expected = tree.functions[callee].parameters.count
+      guard expected == count else {
+        warnOfArguments(name, count, expected: "\(expected)", node)
         return emitRefusal(.wrongArgumentCount(name, count: count), count: count, node)
       }
       if let function { graph.add(from: function, to: callee) }
@@ -213,9 +217,13 @@ struct Compiler {
       return emitRefusal(.unknownFunction(name), count: count, node)
     }
     if !builtin.takes(count) {
-      warn("function \(name.quotedBriefly) does not take \(count) arguments", node)
+      warnOfArguments(name, count, expected: builtin.argumentCount.map(String.init) ?? "1 or more", node)
     }
     emit(.builtin(builtin, count: Int32(clamping: count)), node)
+  }
+
+  private mutating func warnOfArguments(_ name: String, _ count: Int, expected: String, _ node: Int) {
+    warn("function \(name.quotedBriefly) is called with \(count) arguments instead of \(expected)", node)
   }
 
   mutating func emitMethod(_ name: String, _ arguments: [Int], _ node: Int) {
@@ -224,7 +232,7 @@ struct Compiler {
       return emitRefusal(.unknownFunction(name), count: arguments.count + 1, node)
     }
     guard method.argumentCount == arguments.count else {
-      warn("function \(name.quotedBriefly) does not take \(arguments.count) arguments", node)
+      warnOfArguments(name, arguments.count, expected: "\(method.argumentCount)", node)
       return emitRefusal(.wrongArgumentCount(name, count: arguments.count), count: arguments.count + 1, node)
     }
     var pattern: Int32 = -1

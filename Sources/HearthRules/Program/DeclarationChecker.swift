@@ -16,7 +16,10 @@ struct DeclarationChecker {
       checkPath(of: permission)
       for method in permission.methods where RuleMethod.named(method.text) == nil {
         let title = tree.title(of: permission.block, in: issues.source)
-        issues.add(.warning, "there is no method \(method.text.quotedBriefly)", at: method.range, in: title)
+        issues.add(
+          .warning,
+          "there is no method \(method.text.quotedBriefly), only get, list, read, create, update, delete and write",
+          at: method.range, in: title)
       }
     }
   }
@@ -27,7 +30,9 @@ struct DeclarationChecker {
       guard case .service(let name) = block.kind else { continue }
       names.append(SyntaxTree.Name(text: name, range: block.range))
       if name != Compiler.service {
-        issues.add(.warning, "service \(name.quotedBriefly) is ignored", at: block.range, in: nil)
+        issues.add(
+          .warning, "service \(name.quotedBriefly) is ignored: only \(Compiler.service) is used", at: block.range,
+          in: nil)
       }
     }
     checkNames(names, "service", in: nil)
@@ -65,7 +70,9 @@ struct DeclarationChecker {
       issues.add(.error, "a path has more than one recursive wildcard", at: block.range, in: title)
     } else if tree.version < 2, ownRecursive, recursive.first != parts.count - 1 {
       issues.add(
-        .error, "in rules version 1, a recursive wildcard is the last segment of its path", at: block.range, in: title)
+        .error,
+        "in rules version 1, a recursive wildcard is the last segment of its path; write rules_version = '2' first",
+        at: block.range, in: title)
     }
   }
 
@@ -109,13 +116,16 @@ struct DeclarationChecker {
         .error, "a function has more than \(limits.letBindings) variables", at: function.name.range, in: title)
     }
     if tree.version < 2, let first = function.bindings.first {
-      issues.add(.error, "rules version 1 has no 'let'", at: first.name.range, in: title)
+      issues.add(
+        .error, "rules version 1 has no 'let'; write rules_version = '2' first", at: first.name.range, in: title)
     }
   }
 
   private mutating func checkNamespaces(_ names: [SyntaxTree.Name], in rule: String?) {
     for name in names where Builtin.namespaces.contains(name.text) {
-      issues.add(.error, "\(name.text.quotedBriefly) is no name for a variable", at: name.range, in: rule)
+      issues.add(
+        .error, "\(name.text.quotedBriefly) cannot be the name of a variable: it stands for functions of the language",
+        at: name.range, in: rule)
     }
   }
 }

@@ -12,7 +12,7 @@ struct FieldFacts {
   private var fields: [ExactText: Fact] = [:]
 
   mutating func add(_ condition: RuleFilter.Condition) {
-    // The name of a document is no field. Documents do not nest as deep as the limit, and less knowledge does no harm.
+    // The name of a document is not a field. Documents do not nest as deep as the limit, and fewer facts are still correct.
     guard let name = condition.path.first, name != RuleQuery.nameOfDocument, condition.path.count <= Self.longestPath
     else { return }
     let first = ExactText(name)

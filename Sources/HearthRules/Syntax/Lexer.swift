@@ -47,7 +47,7 @@ struct Lexer {
     while let byte = peek(), byte.isDigit { offset += 1 }
   }
 
-  /// Skips a string without its escapes being checked; it ends in its line.
+  /// Skips a string without its escapes being checked; it ends on its line.
   private mutating func skipString(_ quote: UInt8) throws(SyntaxError) {
     let start = offset
     offset += 1
@@ -56,7 +56,7 @@ struct Lexer {
       if byte == quote { return }
       if byte == UInt8(ascii: "\\"), let escaped = peek(), escaped != UInt8(ascii: "\n") { offset += 1 }
     }
-    throw SyntaxError("the string does not end in its line", SourceRange(start, offset))
+    throw SyntaxError("the string does not end on its line", SourceRange(start, offset))
   }
 
   private mutating func readSign() throws(SyntaxError) -> Token {

@@ -79,7 +79,7 @@ extension Parser {
       open.pending.append(.not(range))
     case .sign(.minus):
       try advance()
-      // The smallest integer is no negated integer.
+      // The smallest integer cannot be read as a negated integer.
       if token.kind == .integer, text(of: token) == "9223372036854775808" {
         try advance()
         return try add(.literal(.int(.min)), range)
@@ -115,7 +115,7 @@ extension Parser {
     switch token.kind {
     case .integer:
       guard let number = Int64(text(of: token)) else {
-        throw SyntaxError("\(text(of: token).quotedBriefly) is no integer of 64 bits", range)
+        throw SyntaxError("\(text(of: token).quotedBriefly) does not fit into an integer of 64 bits", range)
       }
       value = .int(number)
     case .float:
@@ -203,7 +203,7 @@ extension Parser {
       let node = tree.nodes[operand]
       switch token.kind {
       case .sign(.openParenthesis):
-        // A name in parentheses, whose depth is 2, is no function.
+        // A name in parentheses, whose depth is 2, is not a function.
         guard case .variable(let name) = node.kind, node.depth == 1 else { throw unexpected("an operator") }
         tree.nodes.removeLast()
         let call = Pending.call(SyntaxTree.Name(text: name, range: node.range), firstItem: open.items.count)

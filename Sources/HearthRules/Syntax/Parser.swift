@@ -23,7 +23,7 @@ struct Parser {
       switch word {
       case "service": try readService()
       case "function": try readFunction()
-      case "import": throw SyntaxError("import is not supported", token.range)
+      case "import": throw SyntaxError("'import' is not supported: copy the functions into this file", token.range)
       default: throw unexpected("'service' or 'function'")
       }
       try readBlockContents()
@@ -39,7 +39,7 @@ struct Parser {
     switch text(of: token).dropFirst().dropLast() {
     case "1": tree.version = 1
     case "2": tree.version = 2
-    default: throw SyntaxError("there is no rules version \(text(of: token))", token.range)
+    default: throw SyntaxError("there is no rules version \(text(of: token)), only '1' and '2'", token.range)
     }
     try advance()
     if token.is(.semicolon) { try advance() }

@@ -47,7 +47,7 @@ struct Token: Hashable {
   func `is`(_ sign: Sign) -> Bool { kind == .sign(sign) }
 }
 
-/// Words that are no names of variables and functions.
+/// Words that cannot be names of variables and functions.
 enum ReservedWord {
   static let all: Set<String> = [
     "true", "false", "null", "in", "is", "if", "let", "return", "match", "allow", "function", "service", "import",

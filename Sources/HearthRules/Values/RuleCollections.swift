@@ -46,8 +46,8 @@ package struct RuleList: Sendable {
   }
 }
 
-/// The members of a list, from the second search on: a condition that looks for a user among the members of a room does so for each document of a
-/// request.
+/// The members of a list, from the second search on: a condition that looks for a user among the members of a room does so for each
+/// document of a request.
 private final class MemberIndex: Sendable {
   private struct State {
     var wasSearched = false

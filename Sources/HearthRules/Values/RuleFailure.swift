@@ -10,8 +10,10 @@ package indirect enum RuleFailure: Error, Hashable, Sendable {
   case unsupported(String, types: [String])
   case wrongType(String, expected: String)
   case missingProperty(String)
-  /// A variable without a value, or a member of `null`.
+  /// A variable without a value.
   case noValue(String)
+  /// A member, a function or an index of `null`.
+  case memberOfNull(String)
   case outOfBounds(Int64, count: Int)
   case badRange(from: Int64, to: Int64)
   case unknownFunction(String)
@@ -20,7 +22,7 @@ package indirect enum RuleFailure: Error, Hashable, Sendable {
   case badPattern(String)
   /// A value that its type does not allow, such as a latitude of 91.
   case invalid(String)
-  /// `get`, `exists` and the like with a path that is no document of this database.
+  /// `get`, `exists` and the like with a path that is not that of a document of this database.
   case badDocumentPath(String)
   case missingDocument(String)
   case tooManyDocuments(limit: Int)
@@ -46,20 +48,22 @@ extension RuleFailure: CustomStringConvertible {
   package var description: String {
     switch self {
     case .divisionByZero: "an integer is divided by zero"
-    case .integerOverflow: "the result is no integer of 64 bits"
+    case .integerOverflow: "the result does not fit into an integer of 64 bits"
     case .unsupported(let name, let types):
       "\(name) does not take \(types.isEmpty ? "no value" : types.joined(separator: ", "))"
     case .wrongType(let type, let expected): "a value is of type \(type), and not \(expected)"
     case .missingProperty(let name): "there is no property \(name.quotedBriefly)"
     case .noValue(let name): "\(name) has no value"
-    case .outOfBounds(let index, let count): "index \(index) is out of bounds, there are \(count)"
+    case .memberOfNull(let name): "null has no \(name)"
+    case .outOfBounds(let index, let count): "index \(index) is out of bounds: there are \(count) elements"
     case .badRange(let start, let end): "the range from \(start) to \(end) is reversed"
     case .unknownFunction(let name): "there is no function \(name.quotedBriefly)"
-    case .wrongArgumentCount(let name, let count): "\(name) does not take \(count) arguments"
-    case .conversion(let text, let type): "\(text.quotedBriefly) is no \(type)"
+    case .wrongArgumentCount(let name, let count): "\(name) is called with a wrong number of arguments (\(count))"
+    case .conversion(let text, let type): "\(text.quotedBriefly) cannot be converted to \(type)"
     case .badPattern(let message): message
     case .invalid(let message): "invalid \(message)"
-    case .badDocumentPath(let path): "\(path.quotedBriefly) is no document of this database"
+    case .badDocumentPath(let path):
+      "\(path.quotedBriefly) is not the path of a document of this database (/databases/{database}/documents/{collection}/{id})"
     case .missingDocument(let path): "there is no document \(path.quotedBriefly)"
     case .tooManyDocuments(let limit): "more than \(limit) documents are looked up"
     case .documentNeeded: "a document has to be looked up first"

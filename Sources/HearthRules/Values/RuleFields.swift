@@ -1,5 +1,5 @@
-/// The fields of a map, each name once. A few of them are looked through; of more, those that are in order are searched by halves, and others
-/// have an index.
+/// The fields of a map, each name once. A few of them are searched one by one. More are searched by bisection if they are in order, and
+/// otherwise have an index.
 struct RuleFields: Sendable {
   typealias Field = (key: ExactText, value: RuleValue)
 
@@ -7,7 +7,7 @@ struct RuleFields: Sendable {
   private(set) var all: [Field]
   private let places: [ExactText: Int]?
 
-  /// Comparing so many names takes no longer than hashing one.
+  /// Comparing this many names takes no longer than hashing one.
   private static let mostWithoutIndex = 12
 
   /// The last one of several fields with one name counts.

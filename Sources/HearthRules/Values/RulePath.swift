@@ -29,7 +29,7 @@ package struct RulePath: Sendable {
 
   /// Fails if two variables have the same name, as in production.
   init(template: [Segment]) throws(RuleFailure) {
-    if let name = template.repeatedVariable { throw .invalid("path: variable \(name) stands in it twice") }
+    if let name = template.repeatedVariable { throw .invalid("path: it has variable \(name.quotedBriefly) twice") }
     form = .template(template)
   }
 
@@ -37,11 +37,12 @@ package struct RulePath: Sendable {
   init(parsing text: String) throws(RuleFailure) {
     var rest = Substring(text)
     if rest.first == "/" { rest.removeFirst() }
-    guard !rest.isEmpty else { throw .invalid("the empty path") }
+    guard !rest.isEmpty else { throw .invalid("path: it is empty") }
     var segments: [Segment] = []
     for part in rest.split(separator: "/", omittingEmptySubsequences: false) {
       guard let segment = Segment(part) else {
-        throw .invalid("path \(text.quotedBriefly): \(String(part).quotedBriefly) is no segment")
+        throw .invalid(
+          "path \(text.quotedBriefly): \(String(part).quotedBriefly) is not a segment (a name, {name} or {name=**})")
       }
       segments.append(segment)
     }
@@ -75,7 +76,7 @@ package struct RulePath: Sendable {
   }
 
   private static func noValue(of variable: String) -> RuleFailure {
-    .invalid("path: variable \(variable) has no value")
+    .invalid("path: variable \(variable.quotedBriefly) has no value")
   }
 
   private var unboundVariable: String? {
@@ -193,13 +194,13 @@ extension RulePath.Segment {
     case .text: return self
     case .variable(let name, nil):
       let text = try value.converted()
-      guard !text.isEmpty else { throw .invalid("path: an empty value for variable \(name)") }
+      guard !text.isEmpty else { throw .invalid("path: the value of variable \(name.quotedBriefly) is empty") }
       return .variable(name, value: text)
     case .recursive(let name, nil):
       guard case .path(let path) = value else { throw .wrongType(value.typeName, expected: "path") }
       return .recursive(name, value: try path.boundNames())
     case .variable(let name, _), .recursive(let name, _):
-      throw .invalid("path: variable \(name) has a value already")
+      throw .invalid("path: variable \(name.quotedBriefly) has a value already")
     }
   }
 }

@@ -16,7 +16,7 @@ package struct RuleDuration: Hashable, Comparable, Sendable {
   init(totalNanoseconds total: Int128) throws(RuleFailure) {
     let seconds = total / 1_000_000_000
     guard seconds.magnitude <= UInt128(Self.largestSeconds) else {
-      throw .invalid("duration: it has more than \(Self.largestSeconds) seconds")
+      throw .invalid("duration: \(seconds) seconds are more than \(Self.largestSeconds)")
     }
     self.seconds = Int64(seconds)
     nanoseconds = Int64(total % 1_000_000_000)
@@ -50,7 +50,7 @@ package struct RuleTimestamp: Hashable, Comparable, Sendable {
       seconds -= 1
     }
     guard seconds >= Int128(Self.validSeconds.lowerBound), seconds <= Int128(Self.validSeconds.upperBound) else {
-      throw .invalid("timestamp: it is not of the years 1 to 9999")
+      throw .invalid("timestamp: \(seconds) seconds from 1970 lead out of the years 1 to 9999")
     }
     self.seconds = Int64(seconds)
     nanoseconds = Int64(rest)
@@ -112,12 +112,14 @@ package struct RuleTimestamp: Hashable, Comparable, Sendable {
 
   init(year: Int64, month: Int64, day: Int64) throws(RuleFailure) {
     guard (1...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else {
-      throw .invalid("date \(year)-\(month)-\(day)")
+      throw .invalid("date \(year)-\(month)-\(day): the years 1 to 9999 have no such day")
     }
     let time = RuleTimestamp(
       seconds: Self.dayNumber(year: year, month: month, day: day) * Self.secondsPerDay, nanoseconds: 0)
     // A day that its month does not have becomes one of the next month.
-    guard time.date.day == day else { throw .invalid("date \(year)-\(month)-\(day)") }
+    guard time.date.day == day else {
+      throw .invalid("date \(year)-\(month)-\(day): the years 1 to 9999 have no such day")
+    }
     self = time
   }
 }

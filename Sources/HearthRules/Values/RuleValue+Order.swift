@@ -35,7 +35,7 @@ extension RuleValue {
     return order(left, right)
   }
 
-  /// True for a number from 2^53 on: some integers of that size are no double.
+  /// True for a number from 2^53 on: some integers of that size have no exact double.
   private var exceedsExactDoubles: Bool {
     switch self {
     case .int(let number): number.magnitude >= 1 << 53

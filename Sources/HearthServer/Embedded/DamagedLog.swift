@@ -6,6 +6,9 @@ internal import Logging
 
 /// A write-ahead log that is damaged before its end, looked at before the database is opened.
 enum DamagedLog {
+  /// Ends the name of a copy of the database, which exists during a check.
+  static let copySuffix = "-log-check"
+
   /// Refuses a database that SQLite would open without commits that were acknowledged to clients.
   ///
   /// SQLite reads a log up to the first frame whose checksum does not fit. At most the commit that was being written when the process was
@@ -19,7 +22,7 @@ enum DamagedLog {
   static func check(of location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger) throws -> Bool {
     guard case .file(let path) = location, let log = DatabaseLog(damagedIn: path) else { return false }
     guard log.isDamage else { return true }
-    let copy = path + "-log-check"
+    let copy = path + copySuffix
     try? FileManager.default.removeItem(atPath: copy)
     defer { try? FileManager.default.removeItem(atPath: copy) }
     if log.isWhole {

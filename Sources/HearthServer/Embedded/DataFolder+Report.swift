@@ -3,29 +3,43 @@ internal import HearthModel
 internal import HearthRPC
 internal import Logging
 
-/// Reports on the files in a data folder before they are served.
+/// Reports on the files in a data folder: on all of them before they are served, and later on those that have come since.
 extension DataFolder {
   private static let shownNames = 8
+  /// A folder may have many files, and listing them takes time in proportion.
+  private static let lookInterval = Duration.seconds(10)
 
-  /// Logs the files of databases that are empty, and the files that are none of a database's: one line for each kind, at the start.
+  /// The looks for files that are ignored.
+  struct Looks {
+    /// The ignored files that the last look has found, all of them reported.
+    fileprivate var ignored: Set<String> = []
+    /// In microseconds of the caller's clock.
+    fileprivate var next = Int64.min
+  }
+
+  /// Logs the files of databases that are empty, and the files that do not belong to a database: one line for each kind, at the start.
   func report(to logger: Logger) {
-    let names = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    let names = self.names ?? []
     let empty = names.filter { Self.databaseID(ofFile: $0) != nil && isEmpty("\(path)/\($0)") }
     if !empty.isEmpty {
       logger.warning(
         "files of databases are empty (0 bytes) and are served as new databases; if they had documents, stop the server and restore them",
         metadata: metadata(empty))
     }
-    let strangers = names.filter { !Self.isKnown($0) }
-    guard !strangers.isEmpty else { return }
-    // A copy of a database under another name is not served, whatever its user thinks.
-    let mayBeDatabases = strangers.contains { $0.contains(".sqlite") }
-    logger.log(
-      level: mayBeDatabases ? .warning : .notice,
-      """
-      files in the data folder are ignored, because their names are none of a database (PROJECT.DATABASE.sqlite, with %XX in place of \
-      other characters than a-z, 0-9, - and _)
-      """, metadata: metadata(strangers))
+    reportIgnored(among: names, to: logger)
+  }
+
+  /// Logs files that do not belong to a database and have come since the last look. Called when a database was opened: a copy of a database
+  /// under a wrong name leads to an empty database, and its user to the log.
+  ///
+  /// - Parameter microseconds: The present time of a clock that is never set. There is one look in ``lookInterval`` at most.
+  func reportNew(to logger: Logger, at microseconds: Int64) {
+    let isDue = looks.withLock { looks in
+      guard microseconds >= looks.next else { return false }
+      looks.next = microseconds + Self.lookInterval.microseconds
+      return true
+    }
+    if isDue, let names { reportIgnored(among: names, to: logger) }
   }
 
   /// Logs that a file is empty, when its database is opened.
@@ -33,6 +47,27 @@ extension DataFolder {
     guard isEmpty(file) else { return }
     logger.warning(
       "the file of a database is empty (0 bytes); it is served as a new database", metadata: ["file": .escaped(file)])
+  }
+
+  /// The names of all files, in order; nil if the folder cannot be read.
+  private var names: [String]? { (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() }
+
+  /// Logs the files that do not belong to a database, without those that the last look has found.
+  private func reportIgnored(among names: [String], to logger: Logger) {
+    let ignored = names.filter { !Self.isKnown($0) }
+    let new = looks.withLock { looks in
+      defer { looks.ignored = Set(ignored) }
+      return ignored.filter { !looks.ignored.contains($0) }
+    }
+    guard !new.isEmpty else { return }
+    // A copy of a database under another name is not served, whatever its user thinks.
+    let mayBeDatabases = new.contains { $0.contains(".sqlite") }
+    logger.log(
+      level: mayBeDatabases ? .warning : .notice,
+      """
+      files in the data folder are ignored, because their names are not those of databases: PROJECT.DATABASE.sqlite, with %XX for each byte \
+      other than a-z, 0-9, - and _, such as demo.%28default%29.sqlite
+      """, metadata: metadata(new))
   }
 
   private func isEmpty(_ file: String) -> Bool {

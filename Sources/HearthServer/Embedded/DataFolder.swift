@@ -2,6 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthRPC
 internal import HearthStore
+internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin
@@ -21,6 +22,8 @@ internal import HearthStore
 final class DataFolder: Sendable {
   let path: String
   private let lock: LockFile
+  /// See ``reportNew(to:at:)``.
+  let looks = Mutex(Looks())
 
   /// File systems allow 255 bytes for a name; SQLite appends up to 4 ("-wal", "-shm").
   private static let maximumFileNameBytes = 250
@@ -130,10 +133,10 @@ final class DataFolder: Sendable {
     return DatabaseID(projectID: project, database: database)
   }
 
-  /// True for the lock, the file of a database, and what SQLite puts next to one.
+  /// True for the lock, the file of a database, and what SQLite and this server put next to one.
   static func isKnown(_ name: String) -> Bool {
     guard name != lockName else { return true }
-    return (fileSuffixes + ["-journal"]).contains {
+    return (fileSuffixes + ["-journal", DamagedLog.copySuffix]).contains {
       name.hasSuffix($0) && databaseID(ofFile: String(name.dropLast($0.count))) != nil
     }
   }

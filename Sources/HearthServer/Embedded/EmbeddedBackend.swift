@@ -86,6 +86,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
   func beginOpening(_ id: DatabaseID) {
     guard let folder else { return openBlank(id) }
     fileOpenings.run { [self] in
+      defer { folder.reportNew(to: logger, at: clock.elapsedMicroseconds) }
       do throws(StatusError) {
         guard let file = try folder.existingFile(for: id) else { return openBlank(id) }
         try databases.require(databases.table { $0.admit(id, .stored) }, by: self)
@@ -173,8 +174,9 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     guard let folder else { return databases.table { $0.settled }.sorted() }
     let result = await withCheckedContinuation {
       (done: CheckedContinuation<Result<[DatabaseID], StatusError>, Never>) in
-      fileOpenings.run {
+      fileOpenings.run { [logger, clock] in
         done.resume(returning: Result { () throws(StatusError) in try folder.databases() })
+        folder.reportNew(to: logger, at: clock.elapsedMicroseconds)
       }
     }
     return try result.get().sorted()

@@ -1,12 +1,13 @@
 package import HearthModel
 
 extension DocumentStore {
-  /// The next segments of all collections with an existing document below a path, in order: of the root (the empty path) and of a
-  /// document the ids of its collections, of a collection the ids of documents that have something below them, whether they exist or not.
+  /// The next segments of the paths below a path that lead to an existing document, in order. Below the root (the empty path) and below a
+  /// document these are ids of collections. Below a collection they are ids of documents that have collections, whether these documents
+  /// exist or not.
   ///
   /// - Parameters:
-  ///   - last: The id behind which the list begins; it need not be there any more.
-  ///   - limit: At most so many.
+  ///   - last: The id after which the list begins; it need not exist any more.
+  ///   - limit: The largest number of ids.
   package func childIDs(under parent: ResourcePath, after last: String? = nil, limit: Int = .max) throws -> [String] {
     try childIDs(under: parent, after: last, limit: limit, in: "collections") { path in
       var isFound = false
@@ -80,13 +81,13 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - after: the id that the previous page ended with; it need not exist any more.
-  ///   - limit: at most so many.
+  ///   - limit: the largest number of documents.
   package func documents(in collection: ResourcePath, after: String? = nil, limit: Int) throws -> [Document] {
     guard limit > 0 else { return [] }
     return try database.readTransaction("List documents") {
       guard let number = try number(of: collection) else { return [] }
       var page = try numericDocuments(in: collection, number: number, after: after, limit: limit)
-      // All numeric ids come before all others, so after one of them the others begin at their first.
+      // All numeric ids come before all others. So after a numeric one, the others are listed from their first.
       let statement = try database.prepare(
         "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_id "
           + "WHERE collection = ? AND id > ? AND kind = \(DocumentSchema.Kind.found) ORDER BY id",

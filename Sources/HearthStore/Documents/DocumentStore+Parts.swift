@@ -12,18 +12,19 @@ extension DocumentStore {
   /// A scope with more collections than this is not looked at collection by collection to estimate its size.
   private static let estimatedCollectionLimit = 256
 
-  /// About how many documents are stored in a scope: never fewer than there are, and more where documents have gone.
+  /// Estimates the number of documents that are stored in a scope. The estimate is never too low, and too high where documents were
+  /// removed.
   ///
   /// Takes two look-ups per collection, however many documents there are.
   ///
-  /// - Returns: nil when the scope has too many collections to say.
+  /// - Returns: nil if the scope has more collections than ``estimatedCollectionLimit``.
   package func estimatedDocumentCount(in scope: CollectionScope) throws -> Int? {
     try database.readTransaction("Estimate documents") {
       try extents(in: scope)?.reduce(0) { $0 + Int(clamping: $1.upperBound - $1.lowerBound + 1) }
     }
   }
 
-  /// About how many documents are stored in collections. If there are many collections, it looks only at some.
+  /// Estimates the number of documents that are stored in collections. Of many collections it looks only at a sample.
   func estimatedDocumentCount(of collections: [(path: ResourcePath, number: Int64)]) throws -> Int {
     let step = max(1, collections.count / Self.estimatedCollectionLimit)
     let looked = stride(from: 0, to: collections.count, by: step)
@@ -53,7 +54,7 @@ extension DocumentStore {
     try extent(of: collection).map { $0.upperBound - $0.lowerBound + 1 } ?? 0
   }
 
-  /// - Parameter step: The collections for each one that was counted.
+  /// - Parameter step: The number of collections for each one that was counted.
   private static func extrapolated(_ count: Int64, from step: Int) -> Int {
     let (all, isOverflow) = Int(clamping: count).multipliedReportingOverflow(by: step)
     return isOverflow ? .max : all
@@ -61,7 +62,7 @@ extension DocumentStore {
 
   /// The number of documents of a scope that were read from the backend later than a version; counting stops at `limit`.
   ///
-  /// - Returns: nil when the scope has too many collections to say.
+  /// - Returns: nil if the scope has more collections than ``estimatedCollectionLimit``.
   package func changedDocumentCount(
     in scope: CollectionScope, after version: SnapshotVersion, limit: Int
   ) throws -> Int? {
@@ -86,7 +87,7 @@ extension DocumentStore {
 
   /// Cuts a scope into parts of about the same number of documents, which together hold each of them once.
   ///
-  /// - Parameter count: no more parts than this. There is always one, also for a scope without documents.
+  /// - Parameter count: the largest number of parts. There is at least one, also for a scope without documents.
   package func parts(of scope: CollectionScope, count: Int) throws -> [DocumentPart] {
     try database.readTransaction("Cut into parts") {
       let extents = (try extents(in: scope) ?? []).sorted { $0.lowerBound < $1.lowerBound }
@@ -131,7 +132,8 @@ extension DocumentStore {
     guard try statement.step(), !statement.isNull(at: 0) else { return nil }
     let (first, last) = (try statement.int64(at: 0), try statement.int64(at: 1))
     guard first <= last else {
-      throw StoreError.corrupt("table documents: collection \(collection) ends at \(last) before it begins at \(first)")
+      throw StoreError.corrupt(
+        "table documents, collection \(collection): its last place \(last) is before its first place \(first)")
     }
     return first...last
   }

@@ -63,7 +63,7 @@ private final class GroupPaths {
     statement = try database.prepare("SELECT path FROM collections WHERE number = ?")
   }
 
-  /// - Returns: nil if there is no such collection. A scan does not find its documents either.
+  /// - Returns: nil if the collection has no row. A scan does not find its documents either.
   func path(of number: Int64) throws -> ResourcePath? {
     if let path = known[number] { return path }
     statement.reset()

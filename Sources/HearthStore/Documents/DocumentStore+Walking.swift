@@ -14,7 +14,7 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - position: the end of the page before; nil to begin.
-  ///   - byteLimit: no document follows after so many bytes of fields.
+  ///   - byteLimit: the page ends with the document that reaches this many bytes of fields.
   /// - Returns: the position behind the page; nil if it was the last one.
   package func page(
     of scope: CollectionScope, after position: WalkPosition?, limit: Int, byteLimit: Int

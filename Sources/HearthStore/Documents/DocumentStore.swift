@@ -99,8 +99,8 @@ package final class DocumentStore {
     try set(document) { _ in true }
   }
 
-  /// Stores a document of any kind but `unknown` if `accepts` says so of what is stored for its key (nil: nothing). The
-  /// contents of what is stored are not read.
+  /// Stores a document of any kind but `unknown` if `accepts` returns true for the head of the row that is stored for its key; nil if there
+  /// is none. The fields of that row are not read.
   ///
   /// - Returns: True if it was stored.
   @discardableResult
@@ -158,14 +158,16 @@ package final class DocumentStore {
     try StoredDocument.bind(document, to: statement, from: 2)
     try statement.run()
     guard database.changedRowCount == 1 else {
-      throw .corrupt("table documents, \(document.key): the index by id leads to place \(place), which is another's")
+      throw .corrupt(
+        "table documents, \(document.key): the index by id leads to place \(place), which has another document")
     }
   }
 
   private func insert(_ document: Document, into collection: Int64) throws(StoreError) -> Int64 {
     assert(database.isInWriteTransaction, "\(document.key) is added outside of a write transaction")
     assert(
-      Place.isCollection(collection), "\(document.key) is added to collection \(collection), which there cannot be")
+      Place.isCollection(collection),
+      "\(document.key) is added to collection \(collection), which is outside of the range of numbers")
     let place = try nextPlace(in: collection)
     let statement = try database.prepare(SQL.insert)
     try statement.bind(1, place)
@@ -176,11 +178,13 @@ package final class DocumentStore {
       // Wraps behind the last place of the last collection, which the table's check then refuses.
       latest?.nextPlace = place &+ 1
     } catch {
-      // The table's check: the arrival number has run into the bits of the next collection.
-      guard error.kind == .constraint else { throw error }
+      // The table's check (SQLITE_CONSTRAINT_CHECK): the arrival number has run into the bits of the next collection.
+      guard error.kind == .constraint, error.sqliteCode >> 8 == 1 else { throw error }
       throw StoreError(
         kind: .full,
-        message: "Collection \(document.key.collectionPath) cannot take more documents: \(error.message)",
+        message:
+          "Collection \"\(document.key.collectionPath)\" cannot take document \"\(document.key.id)\": its arrival numbers are used up. "
+          + "Store further documents in another collection. (\(error.message))",
         sqliteCode: error.sqliteCode)
     }
     return place
@@ -214,7 +218,7 @@ package final class DocumentStore {
     }
   }
 
-  /// Behind every document of the collection.
+  /// The place after all documents of the collection.
   private func nextPlace(in collection: Int64) throws(StoreError) -> Int64 {
     // Set when this transaction has used the collection last; then no other connection can have added to it.
     if let latest, latest.number == collection, let place = latest.nextPlace {
@@ -252,7 +256,9 @@ package final class DocumentStore {
     guard Place.isCollection(number) else {
       throw StoreError(
         kind: .full,
-        message: "Database \(database.name) has \(number - 1) collections and cannot take another one: \(path).")
+        message:
+          "Database \(database.name) cannot take collection \"\(path)\": the numbers of collections up to \(number - 1) are "
+          + "used up. Store further collections in another database.")
     }
     try database.update(
       "INSERT INTO collections (number, path, group_id) VALUES (?, ?, ?)", .integer(number),
@@ -266,7 +272,7 @@ package final class DocumentStore {
     latest = database.isInTransaction ? (database.transactionNumber, path, number, nil) : nil
   }
 
-  /// Collections were changed without asking this store.
+  /// Must be called when collections were changed other than by this store.
   func forgetLatestCollection() { latest = nil }
 
   private func isEmpty(_ collection: Int64) throws(StoreError) -> Bool {

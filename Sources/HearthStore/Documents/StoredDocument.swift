@@ -30,12 +30,12 @@ package struct StoredDocument {
     get throws(StoreError) {
       let id = try statement.string(at: Column.id)
       guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else {
-        throw .corrupt("table documents, collection \(collection): \"\(id)\" is no document id")
+        throw .corrupt("table documents, collection \(collection): \"\(id)\" is not a document id")
       }
       do throws(ModelError) {
         return try DocumentKey(collection.appending(id))
       } catch {
-        throw .corrupt("table collections: \"\(collection)\" is no path of a collection: \(error)")
+        throw .corrupt("table collections: \"\(collection)\" is not the path of a collection: \(error)")
       }
     }
   }
@@ -46,7 +46,7 @@ package struct StoredDocument {
       case DocumentSchema.Kind.found: return .found
       case DocumentSchema.Kind.missing: return .missing
       case DocumentSchema.Kind.foundWithUnknownContents: return .foundWithUnknownContents
-      case let number: throw StoreError.corrupt("\(number) is no kind of document").at(place)
+      case let number: throw StoreError.corrupt("\(number) is not a kind of document").at(place)
       }
     }
   }

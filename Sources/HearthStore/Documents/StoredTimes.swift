@@ -40,7 +40,7 @@ struct StoredTimes {
     let microseconds = time.microseconds
     // The conversion saturates; one less than the largest leaves room for rounding up.
     guard microseconds > .min, microseconds < .max else {
-      throw .misuse("Document \(key): the \(name) \(time) is too far from 1970 to be stored.")
+      throw .misuse("Document \(key): the \(name) \(time) is too far from 1970 to be stored (292,000 years at most).")
     }
     return (microseconds, Int64(time.nanoseconds % 1000))
   }
@@ -56,7 +56,7 @@ struct StoredTimes {
       )
     }
     guard (0..<1_000_000_000).contains(nanoseconds), readTime > .min else {
-      throw .corrupt("\(nanoseconds) is no remainder of three times (0 to 999999999)")
+      throw .corrupt("\(nanoseconds) is not the remainder of three times (0 to 999999999)")
     }
     let complement = nanoseconds / 1_000_000
     return (

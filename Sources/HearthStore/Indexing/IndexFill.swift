@@ -7,7 +7,7 @@ extension IndexTable {
   package struct FillLimits: Sendable {
     package var documents: Int
     package var documentBytes: Int
-    /// New entries. The document that exceeds them is entered as a whole.
+    /// New entries. The document that exceeds the limit is still entered as a whole.
     package var newEntries: Int
     /// Entries of dropped indexes.
     package var entries: Int
@@ -126,8 +126,8 @@ extension IndexTable {
     return try? DocumentKey(path.appending(id))
   }
 
-  /// Calls `body` with the documents of a group in the order of their places until it returns false; without an id for one whose
-  /// row is damaged, without a path where the row of its collection is.
+  /// Calls `body` with the documents of a group in the order of their places until it returns false. The id is nil if the document's row is
+  /// damaged, and the path is nil if the row of its collection is.
   ///
   /// - Returns: True if the end was reached.
   private func forEachDocument(
@@ -161,7 +161,7 @@ extension IndexTable {
     return true
   }
 
-  /// - Returns: nil for what is not what was written.
+  /// - Returns: nil if what is read is corrupt.
   private static func undamaged<T>(_ read: () throws(StoreError) -> T) throws(StoreError) -> T? {
     do throws(StoreError) {
       return try read()
@@ -187,7 +187,8 @@ extension IndexTable {
       number: index.number, collectionGroup: index.definition.collectionGroup, mark: index.localFilledThrough)
   }
 
-  /// Notes that the owner has come to `mark`, nil for the end. All that changed since was entered as it changed.
+  /// Notes the progress of the owner: `mark`, or nil at the end. Documents that have changed since the start were entered when they
+  /// changed.
   package func setLocalMark(_ mark: Int64?, of fill: LocalFill) throws {
     try setLocalMark(mark ?? StoredIndex.complete, of: fill.number)
   }
@@ -214,10 +215,10 @@ extension IndexTable {
     return try next.step() ? try next.int64(at: 0) : nil
   }
 
-  /// Removes the first entries of an index, in the order in which they lie.
+  /// Removes the first entries of an index, in the order of their keys.
   ///
-  /// By a comparison with the first one that stays, and not by a list of those that go: SQLite would look up in such a list every
-  /// entry of each collection that occurs in it.
+  /// The statement compares entries with the first one that stays. With a list of those that are removed, SQLite would look up every entry
+  /// of each collection that occurs in the list.
   ///
   /// - Parameter key: the columns of the table's key behind the number.
   /// - Returns: The number of entries that were removed.

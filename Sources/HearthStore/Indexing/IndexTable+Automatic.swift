@@ -30,8 +30,8 @@ extension IndexTable {
     }
   }
 
-  /// Saves when indexes were used. Those of other origins are left out, and earlier times than the saved ones. Queries see the same indexes
-  /// as before.
+  /// Saves the times at which automatic indexes were used. Indexes of other origins are left out, and so are times before the saved ones.
+  /// Queries see the same indexes as before.
   package func save(uses: [IndexDefinition: Int64]) throws {
     try database.transaction("Save uses of indexes") {
       for index in try active() where index.origin == .automatic {

@@ -73,7 +73,7 @@ extension IndexTable {
     try statement.run()
   }
 
-  /// All documents are gone. New ones may lie anywhere, so the marks stay: what an index is filled with it stays filled with.
+  /// Removes all entries, because all documents were removed. The marks stay: a new document up to a mark is entered when it is stored.
   func removeAllEntries() throws(StoreError) {
     try database.execute("DELETE FROM index_entries")
   }
@@ -102,7 +102,7 @@ extension IndexTable {
     }
   }
 
-  /// Takes the entries of a document that has no pending writes any more.
+  /// Removes the entries of a document that has no pending writes any more.
   package func removeLocal(_ key: DocumentKey, owner: Int64) throws(StoreError) {
     guard try !indexes(of: key.collectionGroup).isEmpty else { return }
     try deleteLocal(key, owner: owner)
@@ -153,7 +153,7 @@ extension IndexTable {
       let path = try DocumentSchema.path(try statement.string(at: 0))
       let id = try statement.string(at: 1)
       guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), let key = try? DocumentKey(path.appending(id)) else {
-        throw StoreError.corrupt("table index_local_entries, collection \(path): \"\(id)\" is no document id")
+        throw StoreError.corrupt("table index_local_entries, collection \(path): \"\(id)\" is not a document id")
       }
       if scope.contains(key) { keys.insert(key) }
     }

@@ -47,7 +47,7 @@ package final class IndexTable {
     try indexes(of: group).count { $0.origin == .automatic }
   }
 
-  /// All active indexes. One whose row cannot be read serves nothing, as if it had never been made.
+  /// All active indexes. An index whose row is corrupt is left out, as if it had never been created.
   func active() throws(StoreError) -> [StoredIndex] {
     forgetOtherTransactions()
     if let indexes = known?.all { return indexes }
@@ -123,13 +123,13 @@ package final class IndexTable {
     while try statement.step() {
       let text = try statement.string(at: 0)
       guard let path = try? FieldPath(parsingServerFormat: text) else {
-        throw .corrupt("table index_fields, \(number): \"\(text)\" is no path of a field")
+        throw .corrupt("table index_fields, \(number): \"\(text)\" is not the path of a field")
       }
       switch try statement.int64(at: 1) {
       case IndexSchema.FieldKind.ascending: fields.append(.init(path: path, kind: .ascending))
       case IndexSchema.FieldKind.descending: fields.append(.init(path: path, kind: .descending))
       case IndexSchema.FieldKind.contains: fields.append(.init(path: path, kind: .contains))
-      case let kind: throw .corrupt("table index_fields, \(number): \(kind) is no kind of field")
+      case let kind: throw .corrupt("table index_fields, \(number): \(kind) is not a kind of field")
       }
     }
     return fields
@@ -137,7 +137,7 @@ package final class IndexTable {
 
   // MARK: - Definitions
 
-  /// Makes these the indexes there are. Those that exist keep their entries; the others are dropped.
+  /// Replaces the set of indexes. Those that exist already keep their entries; all others are dropped.
   package func set(_ definitions: [IndexDefinition]) throws {
     try database.transaction("Set indexes") {
       let active = try active()
@@ -147,8 +147,8 @@ package final class IndexTable {
     }
   }
 
-  /// Makes these the declared indexes. Those that exist keep their entries, automatic ones stay; declared ones that are not among them
-  /// are dropped.
+  /// Replaces the set of declared indexes. Those that exist already keep their entries. Other declared indexes are dropped; automatic ones
+  /// stay.
   package func declare(_ definitions: [IndexDefinition]) throws {
     try database.transaction("Declare indexes") {
       let active = try active()
@@ -172,7 +172,7 @@ package final class IndexTable {
     }
   }
 
-  /// Gives automatic indexes up. Declared ones stay.
+  /// Drops automatic indexes. Declared ones stay.
   package func dropAutomatic(_ definitions: some Sequence<IndexDefinition>) throws {
     let unwanted = Set(definitions)
     try database.transaction("Drop automatic indexes") {
@@ -212,7 +212,7 @@ package final class IndexTable {
       .integer(IndexSchema.State.active), .integer(origin.rawValue), .text(definition.collectionGroup),
       .integer(
         definition.scope == .collectionGroup ? IndexSchema.Scope.collectionGroup : IndexSchema.Scope.collection))
-    guard try insert.step() else { throw .corrupt("table index_definitions takes no row") }
+    guard try insert.step() else { throw .corrupt("table index_definitions: an inserted row has no number") }
     let number = try insert.int64(at: 0)
     try insertFields(of: definition, number: number)
     return number
@@ -242,7 +242,7 @@ package final class IndexTable {
     forget()
   }
 
-  /// Gives all indexes up, those with damaged rows too. Their entries are removed bit by bit.
+  /// Drops all indexes, also those with damaged rows. ``fill(_:)`` removes their entries step by step.
   package func dropAll() throws {
     try database.transaction("Drop indexes") {
       try database.update("UPDATE index_definitions SET state = ?", .integer(IndexSchema.State.dropped))
@@ -274,7 +274,7 @@ package final class IndexTable {
     forget()
   }
 
-  /// Definitions or marks have changed, or were rolled back.
+  /// Must be called when definitions or marks have changed or were rolled back: what was read before is forgotten.
   package func forget() {
     known = nil
     state = nil

@@ -12,7 +12,7 @@ package struct RowViolation: Hashable, Sendable, CustomStringConvertible {
     self.rule = rule
   }
 
-  package var description: String { "\(table), row \(row): \(rule)" }
+  package var description: String { "\(table), row \(row) breaks the rule: \(rule)" }
 }
 
 /// A rule that a statement can check.

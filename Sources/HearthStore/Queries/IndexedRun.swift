@@ -87,9 +87,9 @@ struct IndexedRun {
     return (contents, execution)
   }
 
-  /// The first documents of the result, without those behind them.
+  /// Returns only the first documents of the result.
   ///
-  /// - Returns: nil if the accesses do not give them so, or if each piece would read much that is not part of it.
+  /// - Returns: nil if the accesses do not lead to them in the order of the query, or if each piece would read much that is not part of it.
   mutating func piece(_ effort: PieceEffort) throws -> (ResultContents, QueryExecution)? {
     guard filledThrough == StoredIndex.complete,
       indexAccesses.allSatisfy({ $0.isOrdered && ($0.isExact || effort == .patient) })
@@ -317,7 +317,7 @@ struct IndexedRun {
     return result.isFull()
   }
 
-  /// From so many places on it is worth looking into other indexes for those that a document of the result cannot have.
+  /// From this many places on, it is worth looking into other indexes to exclude places whose documents cannot belong to the result.
   private static let mergedPlaces = 8
   /// Entries cost about an eighth of a document that is read.
   private static let entriesPerDocument: Int64 = 8

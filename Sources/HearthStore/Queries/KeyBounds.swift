@@ -10,7 +10,7 @@ package struct KeyBounds: Sendable {
   package private(set) var lower: DocumentKey?
   package private(set) var upper: DocumentKey?
 
-  /// - Returns: nil for a query that is not ordered so, that has no limit, or whose path is not of the kind that its scope needs.
+  /// - Returns: nil for a query with another order, without a limit, or with a path that is not of the kind that its scope needs.
   package init?(of query: Query) {
     guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
     scope = CollectionScope(of: query)

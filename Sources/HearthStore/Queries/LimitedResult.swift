@@ -8,7 +8,7 @@ package struct ResultContents {
   package var totals: AggregationTotals?
   /// The keys of the result, if it has more bytes than may be kept; then there are no documents.
   package var keys: SortedKeys?
-  /// True if the result ends here for its bytes.
+  /// True if the result was cut because its documents have more bytes than may be kept.
   package var isCut = false
 
   package var documentCount: Int { totals?.documentCount ?? keys?.count ?? documents.count }

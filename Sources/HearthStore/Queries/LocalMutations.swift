@@ -4,7 +4,7 @@ package import HearthModel
 ///
 /// A user sees the stored documents with these mutations applied.
 package protocol LocalMutationSource {
-  /// Under whose number the indexes hold the documents with these mutations; nil when there cannot be any.
+  /// The number under which the indexes hold the documents with these mutations; nil if there cannot be any.
   var owner: Int64? { get }
   /// Returns whether a document of the scope has a mutation. May return true without one, but never false with one.
   func hasLocalMutations(in scope: CollectionScope) throws -> Bool

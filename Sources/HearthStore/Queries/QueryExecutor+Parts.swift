@@ -41,7 +41,7 @@ extension QueryExecutor {
         totals?.add(more)
         totals = totals ?? more
       }
-      // In order one after the other, which the sort at the end finds out and merges.
+      // Each part is in order; the sort at the end recognizes such runs and merges them.
       for document in result.documents { try merged.add(document) }
     }
     let documents = results.count == 1 ? results[0].documents : try merged.finish().documents

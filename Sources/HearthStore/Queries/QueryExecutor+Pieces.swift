@@ -4,7 +4,7 @@ package import HearthPlan
 /// The first documents of a result.
 package struct ResultPiece: Sendable {
   package var documents: [Document]
-  /// True if the piece ends for its bytes. Else it ends with the result, or with the limit of the query.
+  /// True if the piece was cut because of its bytes. Otherwise it ends with the result, or with the limit of the query.
   package var isCut: Bool
   package var execution: QueryExecution
 
@@ -30,13 +30,13 @@ package struct SortedResult: Sendable {
 }
 
 extension QueryExecutor {
-  /// The first documents of a query's result, where they are found in its order. So a result can be read piece by piece at about the cost
-  /// of the whole.
+  /// The first documents of a query's result, if a plan finds documents in the order of the query. So a result can be read piece by piece
+  /// at about the cost of the whole.
   ///
   /// - Parameters:
   ///   - query: Its limit is the largest number of documents of the piece.
   ///   - bytes: The piece ends with the document that exceeds them.
-  /// - Returns: nil if there is no such way at this cost.
+  /// - Returns: nil if no plan finds them in this order at this cost.
   package func piece(of query: Query, bytes: Int, _ effort: PieceEffort) throws -> ResultPiece? {
     assert(localMutations == nil && earlier == nil, "pieces are of stored documents as they are")
     guard query.limit != nil, !query.isLimitToLast, query.documentKey == nil else { return nil }

@@ -179,7 +179,7 @@ package struct QueryExecutor {
   package enum IndexEffort: Equatable, Sendable {
     /// None serves it.
     case none
-    /// They surely lead to no more documents than was asked about.
+    /// They lead to no more documents than the limit of the question.
     case small
     case unknown
   }

@@ -2,7 +2,7 @@
 package struct ReadBudget {
   /// An index that leads to no more than this is used in any case.
   package static let smallResult: Int64 = 500
-  /// No reading takes so much. Multiples of it are numbers too.
+  /// More than any reading takes. Small multiples of it do not overflow.
   package static let unlimitedCount = Int64.max / 64
 
   package var left: Int64
@@ -27,7 +27,7 @@ package struct ReadBudget {
     return budget
   }
 
-  /// Adds what a scope of so many documents allows beyond a small result.
+  /// Adds what a scope with this many documents allows beyond a small result.
   package mutating func extend(documentCount: Int) {
     assert(!isWhole, "a budget is extended once")
     left += max(Self.smallResult, Int64(documentCount) / scannedPerDocument) - Self.smallResult

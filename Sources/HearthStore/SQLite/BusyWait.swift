@@ -23,7 +23,7 @@ enum BusyWait {
   private static let steps: [(pause: Int, count: Int)] = [(100, 20), (500, 40), (2_000, 100)]
   private static let longestPause = 10_000
 
-  /// The microseconds from the first attempt to that with the number `attempt`.
+  /// The microseconds from the first attempt to the attempt with this number.
   static func microseconds(before attempt: Int) -> Int {
     var rest = attempt
     var total = 0

@@ -25,14 +25,14 @@ final class ProgressHandler {
 }
 
 extension Database {
-  /// Calls `isToStop` again and again while statements run and their rows are looked at, on their thread, so that long work can make room for other
-  /// work or end.
+  /// Calls `isToStop` repeatedly while statements run and their rows are looked at, on their thread. So long work can make room for other
+  /// work, or end.
   ///
   /// The function may block, and must not use this connection. When it returns true, the running statement fails with
   /// ``StoreError/Kind/unavailable``, and so does whatever needs its rows.
   ///
   /// - Parameters:
-  ///   - instructions: about so many steps of SQLite's virtual machine lie between two calls; a row of a scan takes about 10.
+  ///   - instructions: the approximate number of steps of SQLite's virtual machine between two calls; a row of a scan takes about 10.
   ///   - bytes: the same for the bytes of documents that are looked at, see ``noteWork(bytes:)``.
   package func onProgress(
     everyInstructions instructions: Int, everyBytes bytes: Int = 1 << 20, _ isToStop: @escaping () -> Bool
@@ -55,7 +55,7 @@ extension Database {
   func noteWork(bytes: @autoclosure () -> Int) throws(StoreError) {
     // Asked in this way, because binding it would count references for each row of a scan.
     guard progress != nil, progress?.isToStop(after: bytes()) == true else { return }
-    throw StoreError(kind: .unavailable, message: "Database \(name): the reading was stopped.")
+    throw StoreError(kind: .unavailable, message: "Database \(name): the read was cancelled.")
   }
 
   /// The state of the write-ahead log after ``checkpoint()``.

@@ -5,13 +5,13 @@
 #endif
 
 extension Database {
-  /// Gives unused pages at the end of the file back, moving pages that are in use from there into unused ones before.
+  /// Returns unused pages at the end of the file to the file system, after moving used pages from there into unused ones.
   ///
-  /// Needs a file that was made with incremental vacuum, as every file of this library is; with another one nothing
-  /// happens. The file becomes smaller when the log is next written back to it, see ``truncateLog(waitingAtMost:)``.
+  /// Needs a file that was created with incremental vacuum, as every file of this library is; with another one nothing happens. The file
+  /// becomes smaller at the next checkpoint, see ``truncateLog(waitingAtMost:)``.
   ///
-  /// - Parameter limit: no more pages than this; about 10 microseconds of processor time each.
-  /// - Returns: bytes given back, and the unused pages that remain.
+  /// - Parameter limit: the largest number of pages; each takes about 10 microseconds of processor time.
+  /// - Returns: the bytes that were returned, and the number of unused pages that remain.
   package func releaseFreePages(limit: Int) throws(StoreError) -> (bytes: Int64, remainingPages: Int64) {
     let before = try fileSizeBytes
     let statement = try prepare("PRAGMA incremental_vacuum(\(max(limit, 1)))")
@@ -19,12 +19,12 @@ extension Database {
     return (max(before - (try fileSizeBytes), 0), try freePageCount)
   }
 
-  /// Writes the write-ahead log back into the file and cuts it to nothing, so that both take only the space they need.
+  /// Runs a checkpoint and truncates the write-ahead log to nothing, so that both files take only the space they need.
   ///
   /// While another connection reads an older state, the log stays until the next time. Does nothing for a database in memory.
   ///
-  /// - Parameter duration: The time to wait for such reads, about. No connection can write while this one waits. Reads that begin then see
-  ///   the newest state and are not in the way.
+  /// - Parameter duration: The approximate time to wait for such reads. No connection can write while this one waits. Reads that begin then
+  ///   see the newest state and are not in the way.
   /// - Returns: True if the log holds nothing any more, and the file everything.
   @discardableResult
   package func truncateLog(waitingAtMost duration: Duration = .zero) throws(StoreError) -> Bool {

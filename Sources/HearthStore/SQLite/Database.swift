@@ -43,10 +43,10 @@ package final class Database {
     var pageCacheBytes: Int
     /// The mark in the file's header that says whose database it is.
     package var applicationID: Int32
-    /// False if the owner moves the write-ahead log into the file itself, with ``Database/checkpoint()``. Then no commit pays for it.
+    /// False if the owner runs the checkpoints, with ``Database/checkpoint()``. Then no commit takes longer because of one.
     package var checkpointsAtCommits = true
-    /// The pages in the log at which a commit moves it. Twice SQLite's own number: pages that several transactions write are then moved to
-    /// the file half as often, and the log still fits ``keptLogBytes``.
+    /// The number of pages in the log from which on a commit runs a checkpoint. Twice SQLite's own number: pages that several transactions
+    /// write are then copied into the file half as often, and the log still fits ``keptLogBytes``.
     package var logPages = 2000
     /// The size in bytes to which the file of the write-ahead log is truncated when the log restarts. Commits overwrite this space. A commit
     /// that extends the file takes longer, because the file system also writes the new length (decision 18 has figures).
@@ -149,7 +149,8 @@ package final class Database {
     case .file(let path):
       guard !path.isEmpty, !path.utf8.contains(0) else {
         throw StoreError(
-          kind: .cannotOpen, message: "Database \(name): the path of a file is neither empty nor contains NUL bytes.")
+          kind: .cannotOpen,
+          message: "Database \(name): the path of a file must not be empty and must not contain NUL bytes.")
       }
       // An absolute or "./" path is never taken for SQLite's special names (":memory:", "file:…").
       let place = path.hasPrefix("/") ? path : "./\(path)"
@@ -170,7 +171,7 @@ package final class Database {
     self.connection = connection
     sqlite3_extended_result_codes(connection, 1)
     BusyWait.set(connection, to: options.busyTimeout)
-    // SQLite opens a file that it may not write for reading only, and says nothing.
+    // SQLite opens a file that it may not write for reading only, without an error.
     if !options.isReadOnly, sqlite3_db_readonly(connection, "main") != 0 {
       close()
       throw StoreError(sqliteCode: SQLITE_READONLY, connection: nil, databaseName: name)
@@ -331,7 +332,7 @@ package final class Database {
     var handle: OpaquePointer?
     let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
     guard code == SQLITE_OK else { throw failure(code, statement: sql) }
-    guard let handle else { throw .misuse("Database \(name): there is no statement in \"\(sql)\".") }
+    guard let handle else { throw .misuse("Database \(name): \"\(sql)\" contains no statement.") }
     return Statement(sql: sql, database: self, handle: handle, idle: idle)
   }
 
@@ -376,12 +377,13 @@ package final class Database {
     if connection == nil { throw closedError(sql) }
     // Asked in this way, because binding them would count references for each row of a scan.
     if interruption?.isSet == true {
-      throw StoreError(kind: .unavailable, message: "Database \(name): the reading was given up.")
+      throw StoreError(kind: .unavailable, message: "Database \(name): the read was cancelled.")
     }
     if current?.wasRolledBack == true, let current {
       // Without this, the statement would be executed and committed on its own.
       throw current.failure as? StoreError
-        ?? .misuse("Database \(name): transaction \"\(current.name)\" was rolled back before: \(sql)")
+        ?? .misuse(
+          "Database \(name): transaction \"\(current.name)\" was rolled back, so this was not executed: \(sql)")
     }
     if let injectFailure, let error = injectFailure(.statement(sql)) { throw error }
   }
@@ -397,18 +399,18 @@ package final class Database {
   }
 
   private func closedError(_ sql: String) -> StoreError {
-    .misuse("Database \(name) is closed: \(sql)")
+    .misuse("Database \(name) is closed, so this was not executed: \(sql)")
   }
 
   func integer(_ sql: String) throws(StoreError) -> Int64 {
     let statement = try prepare(sql)
-    guard try statement.step() else { throw .corrupt("Database \(name): no answer to \(sql).") }
+    guard try statement.step() else { throw .corrupt("Database \(name): \(sql) returned no row.") }
     return try statement.int64(at: 0)
   }
 
   private func text(_ sql: String) throws(StoreError) -> String {
     let statement = try prepare(sql)
-    guard try statement.step() else { throw .corrupt("Database \(name): no answer to \(sql).") }
+    guard try statement.step() else { throw .corrupt("Database \(name): \(sql) returned no row.") }
     return try statement.string(at: 0)
   }
 
@@ -543,13 +545,13 @@ package final class Database {
     get throws(StoreError) { try integer("PRAGMA freelist_count") }
   }
 
-  /// Differs from the last time when another connection has changed the file since, as far as the running transaction sees it.
+  /// Another number than before if another connection has changed the file in between, as far as the running transaction sees it.
   package var dataVersion: Int64 {
     get throws(StoreError) { try integer("PRAGMA data_version") }
   }
 
-  /// Differs from the last time when a table, an index or a view was made, changed or removed since, as far as the running transaction sees
-  /// it. (https://www.sqlite.org/pragma.html#pragma_schema_version)
+  /// Another number than before if a table, an index or a view was created, changed or removed in between, as far as the running
+  /// transaction sees it. (https://www.sqlite.org/pragma.html#pragma_schema_version)
   package var schemaVersion: Int64 {
     get throws(StoreError) { try integer("PRAGMA schema_version") }
   }

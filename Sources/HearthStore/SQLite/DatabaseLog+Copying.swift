@@ -20,8 +20,8 @@ extension DatabaseLog {
     case newest
   }
 
-  /// Copies the database with the pages of the log in their places. The copy has no log; pages that only frames held whose content is lost are
-  /// older in it than the others.
+  /// Copies the database with the pages of the log in their places. The copy has no log. If the newest content of a page was in a frame
+  /// that is lost, the copy has an older version of this page.
   ///
   /// - Throws: ``StoreError`` `io`.
   package func copyDatabase(to copy: String, _ state: State = .newest) throws(StoreError) {
@@ -47,7 +47,8 @@ extension DatabaseLog {
       }
       if !synchronizeFile(file.fileDescriptor) { throw CocoaError(.fileWriteUnknown) }
     } catch {
-      throw StoreError(kind: .io, message: "Cannot copy \"\(database)\" (\(error.localizedDescription)).")
+      throw StoreError(
+        kind: .io, message: "Cannot copy \"\(database)\" to \"\(copy)\" (\(error.localizedDescription)).")
     }
   }
 
@@ -68,8 +69,8 @@ extension DatabaseLog {
 
   /// Moves the newest state into the database, and removes the log. A database that has all of it stays; another one is replaced by a copy.
   ///
-  /// Only for a log that ``isWhole``, while nobody in this process has the database open. An interruption loses nothing: the new file has all of
-  /// the log, which the next look at it finds.
+  /// Only for a log that ``isWhole``, and while no connection of this process has the database open. An interruption loses nothing: the new
+  /// file has all of the log, which the next check finds.
   ///
   /// - Parameter copy: The path of the copy in the folder of the database.
   /// - Throws: ``StoreError`` `unavailable` if another process has the database open, `io`.

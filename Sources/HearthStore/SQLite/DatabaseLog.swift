@@ -3,8 +3,8 @@ internal import Foundation
 /// A damaged write-ahead log, read without SQLite.
 ///
 /// SQLite uses a log up to the first frame that does not fit, and ignores the rest silently. That is right if a process was killed while it
-/// wrote, or if the power failed: then at most the commit that was being written is cut off, and no caller was told of it. After damage to
-/// a frame, several commits may follow it.
+/// wrote, or if the power failed: then at most the commit that was being written is cut off, and it was not reported to its caller. After
+/// damage to a frame, several commits may follow it.
 ///
 /// If a checkpoint ran before the damage, SQLite puts older pages over newer ones. The frames after the damage show that, as far as the
 /// database has their pages, and so does a damaged frame whose checksum fits the page of the database. Mostly nothing is lost then, because

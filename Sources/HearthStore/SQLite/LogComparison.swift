@@ -32,7 +32,8 @@ final class LogComparison {
   private let log: FileHandle?
   /// By the number of the frame.
   private var known: [Int: Bool] = [:]
-  /// The pages whose newest version was not moved, in the order of their numbers, each with the first frame of its own and of those before it.
+  /// The pages whose newest version was not copied, in the order of their numbers, each with the first frame of its own and of those before
+  /// it.
   private lazy var notMoved: [(page: Int, firstFrame: Int)] = newest.reduce(into: []) { pages, other in
     guard !isInDatabase(other.frame) else { return }
     guard other.frame.isKnown ? other.frame.number > lastWithoutPage : other.frame.isVerifiable else { return }
@@ -48,7 +49,7 @@ final class LogComparison {
     pages = DatabasePages(path: database)
     log = FileHandle(forReadingAtPath: DatabaseLog.path(of: database))
     guard isCheckpointSeen else { return }
-    // Nobody moves a commit that was not finished.
+    // No checkpoint copies a commit that was not finished.
     let end = frames.last { $0.isKnown && $0.isCommit }?.number ?? 0
     moved = frames.dropFirst(shownEnd).prefix { $0.number <= end }.compactMap(checkpointedPage)
   }
@@ -70,7 +71,7 @@ final class LogComparison {
   var showsMixture: Bool {
     moved.contains(where: \.isHazard)
       || frames.dropFirst(shownEnd).contains { frame in
-        // If it could be compared, it was not moved.
+        // If it could be compared, it was not copied.
         guard !frame.isKnown, frame.candidates.isEmpty || !frame.isVerifiable else { return false }
         return moved.contains { moved in
           moved.frame >= frame.number
@@ -110,7 +111,8 @@ final class LogComparison {
     return CheckpointedPage(page: frame.page, frame: frame.number, isHazard: shown == nil)
   }
 
-  /// Returns true if the database has a page by chance, because it went back to what it was before: then pages that come before it were not moved.
+  /// Returns true if the database has a page by chance, because the page went back to its former content: then a page that a checkpoint
+  /// copies before it was not copied.
   private func isContradicted(_ frame: LogFrames.Frame) -> Bool {
     let count = notMoved.partitionIndex { $0.page >= frame.page }
     return count > 0 && notMoved[count - 1].firstFrame <= frame.number
@@ -167,11 +169,11 @@ private struct PrefixOfLog {
     isCommitWhole = true
   }
 
-  /// Returns true if the database has the newest version of each page, at the end of a commit, or of each up to one that has changed: a checkpoint
-  /// moves pages in the order of their numbers, and may have been cut off.
+  /// Returns true if the database has the newest version of each page at the end of a commit, or of each up to one that has changed: a
+  /// checkpoint copies pages in the order of their numbers, and may have been interrupted.
   ///
-  /// A frame that is lost may have had a newer version of one page. If the log was not moved, the database lacks every page that a commit has
-  /// changed; so it must have many more pages than it lacks.
+  /// A frame that is lost may have had a newer version of one page. Without a checkpoint, the database lacks every page that a commit has
+  /// changed. So it must have many more pages than it lacks.
   ///
   /// - Parameter length: The length of the database in pages.
   func isMoved(length: Int) -> Bool {
@@ -214,7 +216,8 @@ struct CheckpointedCover {
     }.reversed()
   }
 
-  /// Returns true if a page was moved, perhaps in a version that is not known: a checkpoint reached it that moved a later page of a later frame.
+  /// Returns true if a page was copied, perhaps in a version that is not known: a checkpoint that copied a later page of a later frame has
+  /// passed it.
   ///
   /// - Parameter frame: The last one of the page that is known.
   func contains(_ frame: LogFrames.Frame) -> Bool {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The mark in the file of a database that is in use: what was committed may be in its write-ahead log alone.
 ///
-/// To SQLite, a log that is missing is one that was moved into the file and deleted when the last connection was closed. After a kill, and in a
-/// copy that was made without the log, it is not: then the database would be opened without its newest commits, and perhaps without any. So a
+/// SQLite takes a missing log for one that was checkpointed and deleted when the last connection was closed. After a kill, and in a copy
+/// that was made without the log, this is wrong: the database would be opened without its newest commits, and perhaps without any. So a
 /// database that has the mark must have a log, even an empty one.
 ///
 /// The mark is SQLite's `user_version`, which is read without SQLite, before that creates a log
@@ -13,18 +13,18 @@ package struct LogMark: Sendable {
   private static let place = 60..<64
 
   package let database: String
-  /// True if the file is marked, as far as a checkpoint has moved that into it.
+  /// True if the file is marked. A mark that is only in the log does not count.
   package let isSet: Bool
   /// The size of the file; nil if there is none.
   package let fileBytes: Int64?
   /// The size of the log; nil if there is none.
   package let logBytes: Int64?
 
-  /// Reads the mark of a database that no connection of this process has open: closing a file lets go of all locks that the process has on it
+  /// Reads the mark of a database that no connection of this process has open: closing a file releases all locks that the process has on it
   /// (https://www.sqlite.org/howtocorrupt.html, section 2.2).
   package init(of database: String) {
     self.database = database
-    // First the log: who deletes it has moved it into the file before.
+    // The log first: a process that deletes it has copied it into the file before.
     logBytes = Self.size(of: DatabaseLog.path(of: database))
     let header = FileHandle(forReadingAtPath: database).flatMap { file in
       defer { try? file.close() }
@@ -66,7 +66,8 @@ extension LogMark {
 }
 
 extension Database {
-  /// Takes note of the mark that was read before the database was opened. A server that was killed at its end has removed it in the log alone.
+  /// Takes note of the mark that was read before the database was opened. A server that was killed while it stopped may have removed the
+  /// mark in the log alone.
   package func noteLogMark(_ mark: LogMark) throws(StoreError) {
     let isSetInTheLog = try integer("PRAGMA user_version") != 0
     logMark.isInFile = mark.isSet && isSetInTheLog

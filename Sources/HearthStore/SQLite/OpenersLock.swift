@@ -22,7 +22,7 @@ struct OpenersLock: ~Copyable {
 
   private let descriptor: Int32
 
-  /// - Throws: ``StoreError`` `unavailable` if another process has the database open; `io`.
+  /// - Throws: ``StoreError`` `unavailable` if another process has the database open; `io` if the file cannot be opened.
   init(of database: String) throws(StoreError) {
     descriptor = try Self.openLocked(database)
   }

@@ -25,7 +25,7 @@ package final class PinnedSnapshot: Sendable {
     var options = database.options
     options.isReadOnly = true
     let reader = try Database(database.location, options: options)
-    try reader.pin("Read beside the writer")
+    try reader.pin("Read snapshot")
     reader.interruption = interruption
     name = database.name
     connection = Mutex(reader)
@@ -38,7 +38,7 @@ package final class PinnedSnapshot: Sendable {
   package func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) throws -> Result {
     try connection.withLock { connection in
       guard let database = connection else {
-        throw StoreError.misuse("Database \(name): its snapshot has been read or closed.")
+        throw StoreError.misuse("Database \(name): its snapshot was read or closed before. A snapshot is read once.")
       }
       defer {
         database.close()
@@ -62,7 +62,7 @@ package final class PinnedSnapshot: Sendable {
   }
 }
 
-/// Tells the statements of a connection from another thread to stop.
+/// Stops the statements of a connection from another thread.
 final class Interruption: Sendable {
   private let flag = Atomic<Bool>(false)
 

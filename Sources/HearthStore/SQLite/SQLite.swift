@@ -41,10 +41,16 @@ extension StoreError.Kind {
     }
   }
 
-  /// Advice for the reader of the message.
-  fileprivate var wayOut: String {
+  /// Advice for the reader of the message about a result code.
+  fileprivate func advice(for sqliteCode: Int32) -> String {
     switch self {
-    case .unavailable: "Another process or connection is using it; try again."
+    case .unavailable:
+      switch sqliteCode & 0xFF {
+      case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: "Another process or connection is using it; try again."
+      case SQLITE_NOMEM: "Free some memory, then try again."
+      case SQLITE_INTERRUPT: ""
+      default: "Try again."
+      }
     case .full: "Free some disk space; nothing of the failed transaction was kept."
     case .io: "Check the disk or the network share that holds it."
     case .corrupt: "Restore it from a copy, or move it away to begin with an empty one."
@@ -83,8 +89,8 @@ extension StoreError {
     var message = "Database \(databaseName): \(reason)"
     if let statement { message += ", in: \(statement)" }
     message += "."
-    let wayOut = kind.wayOut
-    if !wayOut.isEmpty { message += " \(wayOut)" }
+    let advice = kind.advice(for: code)
+    if !advice.isEmpty { message += " \(advice)" }
     self.init(kind: kind, message: message, sqliteCode: code)
   }
 }

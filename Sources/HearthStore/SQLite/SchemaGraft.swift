@@ -12,9 +12,13 @@ package enum SchemaGraft {
   /// - Throws: ``StoreError``, also if the log of the template cannot be moved into its file, where the list of tables would be missing.
   package static func copy(_ source: String, to target: String, schemaOf template: Database) throws(StoreError) {
     defer { template.close() }
-    guard case .file(let path) = template.location else { throw .misuse("A template is a database in a file.") }
+    guard case .file(let path) = template.location else {
+      throw .misuse("Database \(template.name) cannot be a template: a template is a database in a file.")
+    }
     guard try template.truncateLog() else {
-      throw StoreError(kind: .unavailable, message: "Another program reads \(template.name), a file of a recovery.")
+      throw StoreError(
+        kind: .unavailable,
+        message: "Another program reads \(template.name), a temporary file of a recovery. End that program.")
     }
     template.close()
     guard let other = DatabasePages(path: path) else { throw failure("read", path) }
@@ -36,7 +40,7 @@ package enum SchemaGraft {
     }
   }
 
-  /// Writing behind the end fills what lies between with zeros.
+  /// Writing after the end fills the bytes in between with zeros.
   private static func write(_ bytes: [UInt8], at offset: UInt64, in file: FileHandle) throws {
     try file.seek(toOffset: offset)
     try file.write(contentsOf: bytes)

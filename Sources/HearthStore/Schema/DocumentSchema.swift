@@ -46,7 +46,7 @@ enum DocumentSchema {
   /// Returns a collection's number, or throws when it cannot be one.
   static func checked(_ number: Int64, path: String) throws(StoreError) -> Int64 {
     guard Place.isCollection(number) else {
-      throw .corrupt("table collections, \"\(path)\": \(number) is no number of a collection")
+      throw .corrupt("table collections, \"\(path)\": \(number) is not the number of a collection")
     }
     return number
   }
@@ -58,7 +58,7 @@ enum DocumentSchema {
       guard !path.count.isMultiple(of: 2) else { throw ModelError.invalidDocumentPath(text, segmentCount: path.count) }
       return path
     } catch {
-      throw .corrupt("table collections: \"\(text)\" is no path of a collection")
+      throw .corrupt("table collections: \"\(text)\" is not the path of a collection")
     }
   }
 }

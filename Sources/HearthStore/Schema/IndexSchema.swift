@@ -60,7 +60,7 @@ enum IndexSchema {
   /// The numbers of the column `state`.
   enum State {
     static let active: Int64 = 1
-    /// Given up; its entries are still to be removed.
+    /// Dropped; its entries must still be removed.
     static let dropped: Int64 = 2
   }
 

@@ -75,7 +75,7 @@ final class SortShare {
   private let account: SortAccount
   private var bytes = 0
 
-  /// Taken at a time, so that the lock is not needed for each key.
+  /// The bytes that are taken at once, so that the lock is not needed for each key.
   private static let stepBytes = 64 << 10
 
   init(of account: SortAccount) {
@@ -94,7 +94,7 @@ final class SortShare {
     throw SortBudgetExceeded(heldBytes: bytes, maximumBytes: account.budget.maximumBytes)
   }
 
-  /// Makes a part of what this share has a reservation of its own.
+  /// Splits a part off this share, as a reservation of its own.
   func split(_ part: Int) -> SortReservation {
     assert(part <= bytes, "\(part) bytes of a share of \(bytes)")
     bytes -= part

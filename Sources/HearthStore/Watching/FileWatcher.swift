@@ -69,7 +69,7 @@ package final class FileWatcher: Sendable {
   /// Ends this and every later ``wait()``.
   package func interrupt() { queue.interrupt() }
 
-  /// Makes an empty file for this user alone, unless there is one.
+  /// Creates an empty file for this user alone, unless there is one.
   ///
   /// - Returns: False if it cannot be made, or what is there cannot be opened.
   package static func makeFile(_ path: String) -> Bool {
@@ -79,7 +79,7 @@ package final class FileWatcher: Sendable {
     return opened >= 0
   }
 
-  /// Tells those who watch the touches of a file. Never blocks, and does nothing if there is no file at the path.
+  /// Notifies the watchers of the touches of a file. Never blocks, and does nothing if there is no file at the path.
   package static func touch(_ path: String) {
     #if canImport(Darwin)
       KernelQueue.touch(path)

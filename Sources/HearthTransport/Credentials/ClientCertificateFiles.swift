@@ -18,7 +18,7 @@ package struct ClientCertificateFiles: Hashable, Sendable {
     let content = try TrustedCertificateFile.content(of: path)
     func holds(_ text: String) -> Bool { content.range(of: Data(text.utf8)) != nil }
     guard !holds("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !holds("Proc-Type: 4,ENCRYPTED") else {
-      throw .content("has a key with a passphrase, which nobody could type: write it without one")
+      throw .content("has a key with a passphrase, which cannot be entered here: write it without one")
     }
     // There are kinds of keys with a word before this one, such as EC.
     guard holds("-----BEGIN "), holds("PRIVATE KEY-----") else {

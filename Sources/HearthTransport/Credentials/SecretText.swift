@@ -43,7 +43,7 @@ package enum SecretText {
   /// The beginnings of tokens: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
   /// prefixes of their own.
   private static let tokenStarts = ["eyJ", "ya29.", "1//0"].map { Array($0.utf8) }
-  /// Fewer bytes than these are no token.
+  /// Shorter texts are not tokens.
   private static let shortestToken = 16
 
   private static func replacingTokens(in bytes: [UInt8]) -> [UInt8] {

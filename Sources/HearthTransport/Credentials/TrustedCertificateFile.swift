@@ -17,7 +17,7 @@ package enum TrustedCertificateFile {
     if let fault = fault(try content(of: path)) { throw .content(fault) }
   }
 
-  /// The bytes of a file, as far as one of certificates or keys can be long.
+  /// The bytes of a file of certificates or keys.
   static func content(of path: String) throws(Fault) -> Data {
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

@@ -53,7 +53,8 @@
     @Test("an unreadable URL that may have a password is not quoted")
     func unreadablePasswords() {
       let error = refusal(of: "postgres://db/x?password se3cret")
-      #expect(error?.message == "The URL of PostgreSQL cannot be read.")
+      #expect(error?.message.hasPrefix("The URL of PostgreSQL cannot be read. libpq's reason is left out") == true)
+      #expect(error?.message.contains("se3cret") == false)
     }
 
     @Test(

@@ -177,6 +177,10 @@
       }
       let error = #expect(throws: PostgresError.self) { try row.bytes(2) }
       #expect(error?.description == "echo: Row 0, column 2 is null; it is read as a bytea.")
+      let missing = #expect(throws: PostgresError.self) { try row.int64(99) }
+      #expect(
+        missing?.description.hasPrefix("echo: Row 0, column 99 does not exist in \(rows.count) rows of ") == true,
+        "\(missing, default: "none")")
     }
 
     @Test("the only row of a result is neither none nor one of two")

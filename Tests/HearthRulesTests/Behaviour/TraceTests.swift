@@ -106,6 +106,33 @@ struct TraceTests {
     #expect(decision.trace == nil)
   }
 
+  @Test(
+    "the reason of a failure names the value and the rule",
+    arguments: [
+      ("resource.data.a == 1", "null has no property 'data'"), ("resource.size() == 1", "null has no function 'size'"),
+      ("resource[0] == 1", "null has no elements"), ("int('a') == 1", "'a' cannot be converted to int"),
+      ("[1][1] == 1", "index 1 is out of bounds: there are 1 elements"),
+      ("path('') == null", "invalid path: it is empty"),
+      ("path('a/{') == null", "invalid path 'a/{': '{' is not a segment (a name, {name} or {name=**})"),
+      (
+        "timestamp.value('x') == null",
+        "invalid timestamp 'x': a time of RFC 3339 is expected, such as 2020-01-01T00:00:00Z"
+      ),
+      (
+        "duration.value(1, 'y') == null", "invalid unit of a duration 'y': the units are w, d, h, m, s, ms and ns"
+      ),
+      ("timestamp.date(2020, 2, 30) == null", "invalid date 2020-2-30: the years 1 to 9999 have no such day"),
+      (
+        "get(/a/b).data.x == 1",
+        "'/a/b' is not the path of a document of this database (/databases/{database}/documents/{collection}/{id})"
+      ),
+    ])
+  func reasons(_ expression: String, _ reason: String) throws {
+    let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if \(expression); }"))
+    let failures = RuleSources.decide(rules, get: "c/x").refusals.map { $0.failure.map { "\($0)" } }
+    #expect(failures == [reason])
+  }
+
   @Test("the same request has the same decision and trace each time")
   func determinism() throws {
     let rules = try RuleSet(Self.source)

@@ -16,13 +16,16 @@ struct RuleIssueTests {
     "an error names its place, its line and the rule around it",
     arguments: [
       ("  match /c/{id} { allow get: if 1 +; }", 36, "match /c/{id}", "';' stands where an expression is expected"),
-      ("  match /c/{id} { allow get: if 'a; }", 33, "match /c/{id}", "the string does not end in its line"),
-      ("  match /c/{id} { allow get: if 9223372036854775808 > 1; }", 33, "match /c/{id}", "no integer of 64 bits"),
+      ("  match /c/{id} { allow get: if 'a; }", 33, "match /c/{id}", "the string does not end on its line"),
+      (
+        "  match /c/{id} { allow get: if 9223372036854775808 > 1; }", 33, "match /c/{id}",
+        "does not fit into an integer of 64 bits"
+      ),
       ("  match /é/{id} { allow get; }", 10, "match /databases/{database}/documents", "'é'"),
       ("  match /c/{id} { allow get: if 1 is foo; }", 38, "match /c/{id}", "one of the types bool"),
       ("  match /c/{id} { allow get: if '\\q' == 'q'; }", 33, "match /c/{id}", "no escape '\\q'"),
       ("  match /c/{id} { allow get: if 'a'.matches('('); }", 45, "match /c/{id}", "missing )"),
-      ("  match /c/{id} { allow get: if math == 1; }", 33, "match /c/{id}", "'math' is no variable"),
+      ("  match /c/{id} { allow get: if math == 1; }", 33, "match /c/{id}", "'math' is not a variable"),
       ("  match /c/{id}/{id} { allow get; }", 18, "match /c/{id}/{id}", "variable 'id' is declared twice"),
       ("  function f(a) { let a = 1; return a; }", 23, "function f", "variable 'a' is declared twice"),
       ("  match /{a=**}/{b=**} { allow get; }", 3, "match /{a=**}/{b=**}", "more than one recursive wildcard"),
@@ -42,8 +45,9 @@ struct RuleIssueTests {
     arguments: [
       ("foo == 1", "there is no variable 'foo'"), ("nofun(1)", "there is no function 'nofun'"),
       ("'a'.nofun()", "there is no function 'nofun'"),
-      ("'a'.size(1) == 1", "function 'size' does not take 1 arguments"),
-      ("int() == 1", "function 'int' does not take 0 arguments"), ("'a'.replace('(', '') == ''", "missing )"),
+      ("'a'.size(1) == 1", "function 'size' is called with 1 arguments instead of 0"),
+      ("int() == 1", "function 'int' is called with 0 arguments instead of 1"),
+      ("'a'.replace('(', '') == ''", "missing )"),
       (
         "request.user == 1",
         "request has no member 'user', only auth, inTransaction, method, path, query, resource and time"

@@ -54,4 +54,37 @@ struct DataFolderReportTests {
       }
     }
   }
+
+  @Test(
+    "a file that comes while the server runs and is none of a database's is named once, when a database is opened or databases are listed"
+  )
+  func newStrangers() async throws {
+    try await withTemporaryFolder { folder in
+      let (log, clock) = (LogRecorder(), ManualClock())
+      func put(_ name: String) throws { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+      func lines() -> [String] { log.lines.filter { $0.contains("are ignored") } }
+      let backend = try EmbeddedBackend(location: .folder(folder), clock: clock.clock, logger: log.logger)
+      #expect(lines().isEmpty)
+
+      try put("notes.txt")
+      // A check of a damaged log makes this copy.
+      try put("demo.%28default%29.sqlite-log-check")
+      _ = try await backend.database(DatabaseID(projectID: "demo"))
+      try await waitUntil { lines().count == 1 }
+      #expect(lines()[0].hasPrefix("notice ") && lines()[0].hasSuffix("files=notes.txt folder=\(folder)"), "\(lines())")
+
+      try put("demo.(default).sqlite")
+      clock.advance(seconds: 10)
+      #expect(try await backend.names().isEmpty)
+      try await waitUntil { lines().count == 2 }
+      #expect(
+        lines()[1].hasPrefix("warning ") && lines()[1].hasSuffix("files=demo.(default).sqlite folder=\(folder)"),
+        "\(lines())")
+      await backend.close()
+
+      let next = try EmbeddedBackend(location: .folder(folder), clock: clock.clock, logger: log.logger)
+      #expect(lines().count == 3 && lines()[2].contains("count=2"), "\(lines())")
+      await next.close()
+    }
+  }
 }

@@ -132,7 +132,7 @@ struct RESTCallTests {
     "requests that cannot be carried out are refused with a status and a reason",
     arguments: [
       ("GET", "/nothing", nil, 404, "Nothing is served at GET /nothing."),
-      ("PUT", RESTPath.documents + "/c/a", "{}", 405, "The path takes DELETE, GET, PATCH."),
+      ("PUT", RESTPath.documents + "/c/a", "{}", 405, "The path takes DELETE, GET, PATCH, and not PUT."),
       ("GET", RESTPath.documents + "/c/a?x=1", nil, 400, "Field 'x' could not be found in request message."),
       ("GET", RESTPath.documents + "/c?pageSize=abc", nil, 400, "Invalid value at 'page_size' (TYPE_INT32), \"abc\""),
       ("GET", RESTPath.documents + "/c/a?mask=1", nil, 400, "It is a message, and cannot be set by a parameter."),

@@ -51,7 +51,7 @@ struct RulesRequestTests {
         #expect(answer.status == status, "\(header ?? "none"): \(answer.body)")
       }
       let refused = try await client.request("GET", Self.document)
-      #expect(refused.body.contains("has no value for 'get' @ L3"), "\(refused.body)")
+      #expect(refused.body.contains("null has no property 'uid' for 'get' @ L3"), "\(refused.body)")
       let unmatched = try await client.request("GET", RESTPath.documents + "/other/a")
       #expect(unmatched.status == 403 && unmatched.body.contains("No matching allow statements"), "\(unmatched.body)")
       // Another project has none.

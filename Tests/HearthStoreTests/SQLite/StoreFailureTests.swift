@@ -155,7 +155,10 @@ struct StoreFailureTests {
     let store = try DocumentStore(database: Database(.memory))
     try store.setAll(found("c/a"), found("d/a"))
     try store.database.execute("UPDATE documents SET place = (2 << 36) - 1 WHERE collection = 1")
-    #expect(kind { try store.set(found("c/b")) } == .full)
+    let error = #expect(throws: StoreError.self) { try store.set(found("c/b")) }
+    #expect(error?.kind == .full)
+    #expect(
+      error?.message.hasPrefix("Collection \"c\" cannot take document \"b\": ") == true, "\(error, default: "none")")
     #expect(try keys(store.scan(.collection(path("c")))) == ["c/a"])
     #expect(try keys(store.scan(.collection(path("d")))) == ["d/a"])
   }
@@ -169,7 +172,7 @@ struct StoreFailureTests {
       Issue.record("stored")
     } catch let error as StoreError {
       #expect(error.kind == .full)
-      #expect(error.message.contains("c"))
+      #expect(error.message.contains("cannot take collection \"c\""), "\(error)")
     }
   }
 }

@@ -109,7 +109,7 @@ final class RulesCommandTests {
       "\(output.text)")
     #expect(
       output.text.contains(
-        "in match /notes/{id}: failed: a value with the property 'uid' has no value, at 6:44 request.auth.uid"),
+        "in match /notes/{id}: failed: null has no property 'uid', at 6:44 request.auth.uid"),
       "\(output.text)")
     #expect(output.text.contains("update users/ada is denied:\n  no allow for this method and path"), "\(output.text)")
 

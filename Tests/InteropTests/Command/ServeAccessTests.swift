@@ -134,7 +134,7 @@ final class ServeAccessTests {
     #expect(plain.status == 1 && plain.text.contains("If it uses TLS, add --tls."), "\(plain.text)")
     func told() throws -> [Substring] {
       try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter {
-        $0.contains("a connection failed to begin with TLS")
+        $0.contains("the TLS handshake of a connection failed")
       }
     }
     try await waitUntil { try !told().isEmpty }
