@@ -196,7 +196,8 @@ let package = Package(
     .target(
       name: "HearthRPC",
       dependencies: [
-        "HearthModel", protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, nioSSL, logging,
+        "HearthModel", protobuf, nioCore, nioEmbedded, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, nioSSL,
+        logging,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
@@ -315,7 +316,8 @@ let package = Package(
         "HearthServer", "HearthRPC", "HearthRules", "HearthTransport", "HearthWire", "HearthStore", "HearthPlan",
         "HearthModel", "HearthHistory", "TestSupport", "RawHTTP2", "PostgresSupport", postgres, protobuf, grpcCore,
         grpcProtobuf,
-        grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics, metricsTestKit,
+        grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP1, nioHTTP2, nioHPACK, nioCompression, logging, metrics,
+        metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
       name: "ServerQueryTests",

@@ -16,9 +16,7 @@ extension Mutation {
     to document: Document, commitTime: SnapshotVersion, requestTime: Timestamp,
     resourceName: @autoclosure () -> String? = nil
   ) throws -> (document: Document, transformResults: [Value]) {
-    if let failure = preconditionFailure(for: document, resourceName: resourceName() ?? key.canonicalString) {
-      throw failure
-    }
+    try requirePrecondition(of: document, resourceName: resourceName())
     switch operation {
     case .verify:
       return (document, [])
@@ -38,6 +36,17 @@ extension Mutation {
       let changed = Document.found(
         key, version: commitTime, createTime: createTime, readTime: commitTime, fields: fields)
       return (changed, results)
+    }
+  }
+
+  /// Checks the precondition alone. The fields of the document do not matter.
+  ///
+  /// - Throws: As ``applied(to:commitTime:requestTime:resourceName:)``.
+  package func requirePrecondition(
+    of document: Document, resourceName: @autoclosure () -> String? = nil
+  ) throws(StatusError) {
+    if let failure = preconditionFailure(for: document, resourceName: resourceName() ?? key.canonicalString) {
+      throw failure
     }
   }
 

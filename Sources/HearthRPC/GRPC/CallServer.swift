@@ -76,7 +76,7 @@ package final class CallServer: Sendable {
   func run(_ call: ServerCall, _ message: ByteBuffer?, on executor: EventLoopTaskExecutor? = nil) {
     if call.method.kind == .requestStream { add(call) }
     let begin = load.metrics.map { metrics in
-      if let message { metrics.requestReceived(bytes: message.readableBytes) }
+      if let message, !call.isBodyCompressed { metrics.requestReceived(bytes: message.readableBytes) }
       return ContinuousClock.now
     }
     if let message, let refusal = refusal(of: message, call) {
@@ -159,7 +159,8 @@ package final class CallServer: Sendable {
     do {
       try await identify(call)
       if let transcoder = call.transcoder {
-        let request = try transcoder.request(from: call.takeRequest())
+        let body = call.takeRequest()
+        let request = try transcoder.request(from: call.isBodyCompressed ? call.decompressed(body) : body)
         try call.requestBegins(request, isBody: false)
         call.keepRequest(request)
       }

@@ -14,6 +14,11 @@ extension ServerCall {
     }
   }
 
+  /// Counts the bytes that are held while a body is decoded, in place of those before.
+  func bodyGrows(to total: Int) throws(CallStatus) {
+    try countRequest(total) { [method] in method.endsTransaction != nil }
+  }
+
   /// Counts what is made of the entries of the request in progress.
   ///
   /// - Parameter message: The request as it is on the wire.

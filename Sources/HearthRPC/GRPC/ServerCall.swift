@@ -79,6 +79,8 @@ package final class ServerCall: Sendable {
   package let metadata: CallMetadata
   /// Nil for a call of gRPC.
   let transcoder: (any CallTranscoder)?
+  /// True if the body is decompressed when the caller is known.
+  let isBodyCompressed: Bool
   let load: ServerLoad
   let outlet: any CallOutlet
   let share: ConnectionShare
@@ -89,13 +91,14 @@ package final class ServerCall: Sendable {
   let requestInProgress = Mutex(RequestBudget.Held())
 
   init(
-    number: Int, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?, load: ServerLoad,
-    outlet: any CallOutlet, share: ConnectionShare
+    number: Int, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?,
+    isBodyCompressed: Bool = false, load: ServerLoad, outlet: any CallOutlet, share: ConnectionShare
   ) {
     self.number = number
     self.method = method
     self.metadata = metadata
     self.transcoder = transcoder
+    self.isBodyCompressed = isBodyCompressed
     self.load = load
     self.outlet = outlet
     self.share = share

@@ -7,7 +7,7 @@ internal import NIOHTTP2
 /// The requests of one connection of HTTP/1, one after the other. Confined to the event loop.
 ///
 /// In the pipeline it comes after swift-nio's decoder, its handler of pipelined requests, which holds the next request back, and the
-/// handlers that compress and decompress bodies.
+/// handler that compresses answers. A compressed body stays as it is until its call has begun (``CompressedBody``).
 ///
 /// | state | ends with |
 /// |---|---|
@@ -87,14 +87,8 @@ final class HTTP1Connection: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     server.logger.debug("connection failed", metadata: ["error": .escaped("\(error)")])
-    // A body that cannot be decompressed, or is too large then. The answer to bytes that are not a request was sent before.
-    if let exchange, !exchange.hasRequestEnd, !(error is HTTPParserError) {
-      self.exchange?.keepsAlive = false
-      isSkipping = true
-      exchange.call.stop(CallStatus(.invalidArgument, "The body cannot be decompressed, or is too large: \(error)."))
-    } else {
-      context.close(promise: nil)
-    }
+    // The answer to bytes that are not a request was sent before.
+    context.close(promise: nil)
   }
 
   private func abandon() {
@@ -153,10 +147,13 @@ extension HTTP1Connection {
     isSkipping = false
     setTimer(server.limits.webBodyTime)
     var request = WebRequest(verb: head.method.rawValue, target: head.uri, host: head.headers.first(name: "host"))
+    var isCompressed = false
     for (name, value) in head.headers {
       let name = name.lowercased()
-      // The handler before this one has decompressed it.
-      if name == "content-encoding", ["gzip", "deflate"].contains(value.lowercased()) { continue }
+      if name == "content-encoding", ["gzip", "deflate"].contains(value.lowercased()) {
+        isCompressed = true
+        continue
+      }
       request.headers.append((name, value))
     }
     var decision = web.exchange(for: request)
@@ -165,7 +162,7 @@ extension HTTP1Connection {
     if let refusal { decision = .answer(web.refusal(refusal, httpStatus: nil)) }
     switch decision {
     case .call(let method, let metadata, let transcoder):
-      exchange = exchange(head, method, metadata, transcoder)
+      exchange = exchange(head, method, metadata, transcoder, isCompressed: isCompressed)
     case .answer(let response):
       exchange = exchange(head, .answered, CallMetadata(), PreparedAnswer(response: response))
       // Its end is not counted again.
@@ -177,11 +174,12 @@ extension HTTP1Connection {
   }
 
   private func exchange(
-    _ head: HTTPRequestHead, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: any CallTranscoder
+    _ head: HTTPRequestHead, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: any CallTranscoder,
+    isCompressed: Bool = false
   ) -> Exchange {
     let call = ServerCall(
-      number: 0, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outlet: outbox,
-      share: share)
+      number: 0, method: method, metadata: metadata, transcoder: transcoder, isBodyCompressed: isCompressed,
+      load: server.load, outlet: outbox, share: share)
     share.add(call)
     return Exchange(call: call, transcoder: transcoder, version: head.version, keepsAlive: head.isKeepAlive)
   }

@@ -8,7 +8,7 @@ internal import NIOPosix
 /// Listens on a TCP port and adds the handlers of each connection when its first bytes show the protocol:
 ///
 /// - HTTP/2: a ``ConnectionGuard``, swift-nio-http2's codec, a ``CallConnection``.
-/// - HTTP/1: swift-nio's codec, its handlers of pipelined requests and of errors, those that compress, an ``HTTP1Connection``.
+/// - HTTP/1: swift-nio's codec, its handlers of pipelined requests and of errors, the one that compresses, an ``HTTP1Connection``.
 package struct CallListener {
   /// Adds handlers in front of the others, such as TLS.
   package typealias Preparation = @Sendable (any Channel) throws -> Void
@@ -101,7 +101,7 @@ package struct CallListener {
       HTTPResponseEncoder(),
       ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)),
       HTTPServerPipelineHandler(),
-      // Before the handlers that compress, which expect a request for each response.
+      // Before the handler that compresses, which expects a request for each response.
       ContinueResponder(), HTTPServerProtocolErrorHandler(),
       HTTPResponseCompressor { head, _ in
         // Little is won for short answers. Events must not wait for each other.
@@ -109,7 +109,6 @@ package struct CallListener {
         let isEvents = head.headers.first(name: "content-type") == "text/event-stream"
         return isEvents || length ?? .max < Self.compressedBytes ? .doNotCompress : .compressIfPossible
       },
-      NIOHTTPRequestDecompressor(limit: .size(server.limits.requestBytes)),
       HTTP1Connection(server: server, web: web, channel: channel),
     ])
   }

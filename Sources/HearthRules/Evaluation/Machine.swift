@@ -192,8 +192,8 @@ struct Machine: ~Copyable {
       stack.append(.success(rules.program.constants[Int(index)]))
     case .local(let place), .localMember(let place, _): stack.append(stack[base + Int(place)])
     case .capture(let place): stack.append(captures[Int(place)])
-    case .request(let tellsTime): pushRequest(tellsTime: tellsTime)
-    case .requestMember(let member): pushRequest(tellsTime: member == .time)
+    case .request(let tellsTime): return pushRequest(tellsTime: tellsTime)
+    case .requestMember(let member): return pushRequest(tellsTime: member == .time)
     case .resource, .resourceMember:
       let resource = resourceValue ?? request.resource
       resourceValue = resource
@@ -215,11 +215,14 @@ struct Machine: ~Copyable {
     return nil
   }
 
-  private mutating func pushRequest(tellsTime: Bool) {
+  private mutating func pushRequest(tellsTime: Bool) -> RuleFailure? {
     usesTime = usesTime || tellsTime
     let value = requestValue ?? request.value
     requestValue = value
+    let deepest = rules.limits.resources.valueDepth
+    guard value.depth <= deepest else { return .valueTooDeep(limit: deepest) }
     stack.append(.success(value))
+    return nil
   }
 
   private static func member(_ name: ExactText, of base: Outcome) -> Outcome {
@@ -239,7 +242,7 @@ struct Machine: ~Copyable {
     let value: RuleValue
     switch instruction {
     case .requestMember(let member):
-      guard let known = request.member(member) else { return 0 }
+      guard let known = request.member(member, deepest: rules.limits.resources.valueDepth) else { return 0 }
       (value, furtherSteps) = (known, member.furtherSteps)
     case .resourceMember(let member):
       guard let known = request.resourceMember(member, deepest: rules.limits.resources.valueDepth) else { return 0 }

@@ -1,16 +1,16 @@
 /// A request as rules see it.
-package struct RuleRequest: Sendable {
+package struct RuleRequest {
   /// A request for one document. Its values are made when a condition looks at them.
-  struct ForDocument: Sendable {
+  struct ForDocument {
     let auth: RuleValue
     let time: RuleTimestamp
     /// For `create` and `update`, the fields that the document will have.
-    let changed: RuleMap?
+    let changed: DeferredFields
     let inTransaction: Bool
     let stored: DeferredFields
   }
 
-  enum Form: Sendable {
+  enum Form {
     case document(ForDocument)
     /// A part of a query, with the variables `request` and `resource`.
     case query(request: RuleValue, resource: RuleValue)
@@ -20,7 +20,7 @@ package struct RuleRequest: Sendable {
   /// The names of the path of the document, from `databases` on, or of the collection that a query is about.
   package let path: [String]
   let form: Form
-  /// The levels of the variable `request`.
+  /// The levels of the variable `request`, without those of fields that are made when a condition looks at them.
   let depth: Int
 
   /// A request for one document.
@@ -37,31 +37,31 @@ package struct RuleRequest: Sendable {
     changed: RuleMap? = nil, inTransaction: Bool = false
   ) {
     self.init(
-      method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction,
+      method, path: path, auth: auth, time: time, inTransaction: inTransaction, changed: DeferredFields(changed),
       stored: DeferredFields(document))
   }
 
-  /// A request for one document whose fields are decoded when a condition looks at them, which many conditions never do.
+  /// A request for one document whose fields are read and decoded when a condition looks at them, which many conditions never do.
   ///
-  /// - Parameters: As for ``init(_:path:auth:time:document:changed:inTransaction:)``. `document` is called once at most.
+  /// - Parameters: As for ``init(_:path:auth:time:document:changed:inTransaction:)``. `changed` and `document` are called once each at most.
   package init(
-    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, changed: RuleMap? = nil,
-    inTransaction: Bool = false, document: @escaping @Sendable () -> RuleMap?
+    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, inTransaction: Bool = false,
+    changed: @escaping () -> RuleMap? = { nil }, document: @escaping () -> RuleMap?
   ) {
     self.init(
-      method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction,
+      method, path: path, auth: auth, time: time, inTransaction: inTransaction, changed: DeferredFields(changed),
       stored: DeferredFields(document))
   }
 
   private init(
-    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, changed: RuleMap?, inTransaction: Bool,
-    stored: DeferredFields
+    _ method: RuleMethod, path: [String], auth: RuleValue, time: RuleTimestamp, inTransaction: Bool,
+    changed: DeferredFields, stored: DeferredFields
   ) {
-    let changed = method.isForNewFields ? changed : nil
+    let changed = method.isForNewFields ? changed : DeferredFields(nil)
     self.method = method
     self.path = path
     // A map is one level more than the deepest one in it. The document is a map with its fields.
-    depth = 1 + max(auth.depth, changed.map { $0.depth + 1 } ?? 0)
+    depth = 1 + max(auth.depth, changed.knownDepth > 0 ? changed.knownDepth + 1 : 0)
     form = .document(
       ForDocument(
         auth: auth, time: time, changed: changed, inTransaction: method.isWrite || inTransaction, stored: stored))
@@ -106,7 +106,7 @@ package struct RuleRequest: Sendable {
 
   /// The member `request.resource` of a write.
   private func changedDocument(_ request: ForDocument) -> RuleValue {
-    request.changed.map { .document($0, at: path) } ?? .null
+    request.changed.fields.map { .document($0, at: path) } ?? .null
   }
 
   /// The variable `resource`.
@@ -119,9 +119,15 @@ package struct RuleRequest: Sendable {
 
   /// A member of the variable `request`.
   ///
+  /// - Parameter deepest: The levels that the variable may have.
   /// - Returns: Nil if it is found in ``value`` only, or not at all.
-  func member(_ member: Program.RequestMember) -> RuleValue? {
+  func member(_ member: Program.RequestMember, deepest: Int) -> RuleValue? {
     guard case .document(let request) = form else { return nil }
+    if member == .resource || member == .dataOfResource, let fields = request.changed.fields,
+      fields.depth + 1 >= deepest
+    {
+      return nil
+    }
     return switch member {
     case .method: .string(method.rawValue)
     case .path: .path(RulePath(path))
@@ -129,14 +135,14 @@ package struct RuleRequest: Sendable {
     case .time: .timestamp(request.time)
     case .inTransaction: .bool(request.inTransaction)
     case .resource: method.isWrite ? changedDocument(request) : nil
-    case .dataOfResource: request.changed.map { .map($0) }
+    case .dataOfResource: request.changed.fields.map { .map($0) }
     }
   }
 
   /// A member of the variable `resource`.
   ///
   /// - Parameter deepest: The levels that the variable may have.
-  /// - Returns: As for ``member(_:)``.
+  /// - Returns: As for ``member(_:deepest:)``.
   func resourceMember(_ member: Program.DocumentMember, deepest: Int) -> RuleValue? {
     guard case .document(let request) = form, let fields = request.stored.fields, fields.depth < deepest else {
       return nil

@@ -3,6 +3,9 @@ internal import HearthModel
 /// Evaluates the writes of one request without storing anything: preconditions, transforms and limits, in order, each
 /// write on the result of those before it.
 struct CommitEvaluation {
+  /// The document that a write leaves, and the results of its transforms.
+  typealias Outcome = (document: Document, transformResults: [Value])
+
   let database: DatabaseID
   /// The commit time.
   let version: SnapshotVersion
@@ -18,8 +21,6 @@ struct CommitEvaluation {
   private(set) var results: [MutationResult] = []
   /// The documents in the order of their first write.
   private var documents: [DocumentTransition] = []
-  /// True for each of them that is only verified.
-  private var isVerified: [Bool] = []
   /// Where they stand.
   private var indices: [DocumentKey: Int]
   private var rewrittenBytes = 0
@@ -53,38 +54,26 @@ struct CommitEvaluation {
     }
   }
 
-  /// All documents of the request, for the guard of the commit.
-  var guardedWrites: [GuardedWrite] {
-    zip(documents, isVerified).map { GuardedWrite(transition: $0, isOnlyVerified: $1) }
-  }
-
   /// The document that a request with one write leaves; nil before any write.
   var lastDocument: Document? { documents.last?.after }
 
-  /// - Parameter stored: reads a document as it is before the request.
+  /// - Parameters:
+  ///   - known: The outcome of the same write where it was evaluated before without conditions and limits, on the same document.
+  ///   - stored: Reads a document as it is before the request.
+  /// - Returns: The outcome.
   /// - Throws: `StatusError` for a failed precondition or a broken limit; what `stored` throws.
-  mutating func apply(_ mutation: Mutation, stored: (DocumentKey) throws -> Document) throws {
+  @discardableResult
+  mutating func apply(
+    _ mutation: Mutation, knowing known: Outcome? = nil, stored: (DocumentKey) throws -> Document
+  ) throws -> Outcome {
     let index = try index(of: mutation.key, stored: stored)
-    if mutation.operation != .verify { isVerified[index] = false }
     let current = documents[index].after
-    if case .updateTime(let required) = mutation.precondition, required > version {
-      throw StatusError(
-        code: .invalidArgument,
-        message: "Document \"\(database.name(of: mutation.key))\": current_document.update_time \(required) "
-          + "cannot be in the future.")
-    }
+    try checkTime(of: mutation)
     if mutation.rewritesDocument, !countsReads { try countRewritten(current) }
     // Each looks through an array, which may be all of the document.
     for _ in 0..<mutation.furtherArrayTransforms { try countRewritten(current) }
-    var outcome: (document: Document, transformResults: [Value])
-    do {
-      outcome = try mutation.applied(
-        to: current, commitTime: version, requestTime: requestTime, resourceName: database.name(of: mutation.key))
-    } catch let error as WireFormatError {
-      // Not DATA_LOSS, for which clients drop a write: the file can be mended.
-      throw StatusError(
-        code: .internal, message: "The stored fields of \(database.name(of: mutation.key)) are damaged: \(error)")
-    }
+    if known != nil { try mutation.requirePrecondition(of: current, resourceName: database.name(of: mutation.key)) }
+    var outcome = try known ?? self.outcome(of: mutation, on: current)
     if mutation.rewritesDocument { try countRewritten(outcome.document) }
     if mutation.operation == .verify {
       outcome.document = current
@@ -99,6 +88,35 @@ struct CommitEvaluation {
     results.append(
       MutationResult(
         version: resultVersion(of: mutation, outcome: outcome.document), transformResults: outcome.transformResults))
+    return outcome
+  }
+
+  private func outcome(of mutation: Mutation, on current: Document) throws -> Outcome {
+    do {
+      return try mutation.applied(
+        to: current, commitTime: version, requestTime: requestTime, resourceName: database.name(of: mutation.key))
+    } catch let error as WireFormatError {
+      // Not DATA_LOSS, for which clients drop a write: the file can be mended.
+      throw StatusError(
+        code: .internal, message: "The stored fields of \(database.name(of: mutation.key)) are damaged: \(error)")
+    }
+  }
+
+  /// Checks the condition of a write alone, for which the fields of the document do not matter.
+  ///
+  /// - Parameter current: The document as the writes before leave it.
+  /// - Throws: As ``apply(_:knowing:stored:)``.
+  func checkCondition(of mutation: Mutation, on current: Document) throws(StatusError) {
+    try checkTime(of: mutation)
+    try mutation.requirePrecondition(of: current, resourceName: database.name(of: mutation.key))
+  }
+
+  private func checkTime(of mutation: Mutation) throws(StatusError) {
+    guard case .updateTime(let required) = mutation.precondition, required > version else { return }
+    throw StatusError(
+      code: .invalidArgument,
+      message: "Document \"\(database.name(of: mutation.key))\": current_document.update_time \(required) "
+        + "cannot be in the future.")
   }
 
   /// - Throws: INVALID_ARGUMENT, with the beginning of production's text.
@@ -118,7 +136,6 @@ struct CommitEvaluation {
     if countsReads { try countRewritten(current) }
     indices[key] = index
     documents.append(DocumentTransition(before: current, after: current))
-    isVerified.append(true)
     return index
   }
 

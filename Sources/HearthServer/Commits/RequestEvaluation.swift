@@ -1,8 +1,8 @@
 internal import HearthModel
 internal import HearthRPC
 
-/// Evaluates a request, and asks its guard before anything of the documents is told: not even the error of a request says how a document is
-/// that its caller may not write.
+/// Evaluates a request. Its guard is asked first: a denied request costs no more than the decision, and not even the error of a request says
+/// how a document is that its caller may not write.
 struct RequestEvaluation {
   private let request: CommitRequest
   private let databaseID: DatabaseID
@@ -22,22 +22,26 @@ struct RequestEvaluation {
     self.metrics = metrics
   }
 
-  /// - Parameter stored: Reads a document as it is before the request.
-  /// - Throws: As ``CommitEvaluation/apply(_:stored:)``, with the index of the write; PERMISSION_DENIED.
-  func evaluate(stored: (DocumentKey) throws -> Document) throws -> CommitEvaluation {
-    var evaluation = begin(isForGuard: false)
-    for (index, mutation) in request.mutations.enumerated() {
-      do {
-        try evaluation.apply(mutation, stored: stored)
-      } catch let error as StatusError {
-        try askWithoutConditions(about: request.mutations[...index].map(\.key), stored)
-        if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
-        guard error.code == .invalidArgument, request.mutations.count > 1 else { throw error }
-        throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
+  /// - Parameter reads: Read documents as they are before the request.
+  /// - Throws: As ``CommitEvaluation/apply(_:knowing:stored:)``, with the index of the write; PERMISSION_DENIED.
+  func evaluate(_ reads: DocumentReads) throws -> CommitEvaluation {
+    guard let commitGuard = request.commitGuard else { return try evaluation(knowing: [:], stored: reads.document) }
+    let writes = GuardedWrites(of: request, begin(isForGuard: true), reads)
+    do {
+      try commitGuard.check(writes.all, at: version.timestamp, stored: writes.stored)
+    } catch let denial as StatusError where denial.code == .permissionDenied {
+      // Who may read all that the error may tell of may also learn it: a transaction that has lost against another one must hear of that.
+      if let (index, error) = try failure(of: writes) {
+        try requireReading(upTo: index, of: writes, commitGuard)
+        throw numbered(error, index)
       }
+      throw denial
     }
-    try ask(evaluation, stored)
-    return evaluation
+    return try evaluation(knowing: writes.outcomes, stored: writes.stored) { index, error, isTooLarge in
+      guard error.code != .internal else { throw StatusError.cannotBeEvaluated }
+      // The guard has not seen all of the documents.
+      if isTooLarge { try requireReading(upTo: index, of: writes, commitGuard) }
+    }
   }
 
   private func begin(isForGuard: Bool) -> CommitEvaluation {
@@ -46,42 +50,79 @@ struct RequestEvaluation {
       maximumRewrittenBytes: maximumRewrittenBytes, isForGuard: isForGuard, countsReads: request.commitGuard != nil)
   }
 
-  private func ask(_ evaluation: CommitEvaluation, _ stored: (DocumentKey) throws -> Document) throws {
-    try request.commitGuard?.check(
-      evaluation.guardedWrites, at: evaluation.requestTime, stored: stored)
-  }
-
-  /// Asks the guard of a request that fails, as if it had no conditions and there were no limits.
+  /// Evaluates all writes with their conditions.
   ///
-  /// - Parameter keys: The documents that the error may tell of: that of the write which fails, and those of the writes before it, which did not.
-  ///   Who may read all of them may also learn the error: a transaction that has lost against another one must hear of that.
-  /// - Throws: PERMISSION_DENIED for a caller who must not learn the error.
-  private func askWithoutConditions(about keys: [DocumentKey], _ stored: (DocumentKey) throws -> Document) throws {
-    guard let commitGuard = request.commitGuard else { return }
-    do {
-      try askForAll(stored)
-    } catch let denial as StatusError where denial.code == .permissionDenied {
-      let readings = try Set(keys).sorted().map { key in
-        let document = try stored(key)
-        return GuardedWrite(transition: DocumentTransition(before: document, after: document), isOnlyVerified: true)
+  /// - Parameters:
+  ///   - outcomes: The outcomes of writes, by their places in the request, where they were evaluated before.
+  ///   - failed: Called for a write that fails, with its place, its error, and true if too much would be rewritten.
+  private func evaluation(
+    knowing outcomes: [Int: CommitEvaluation.Outcome], stored: (DocumentKey) throws -> Document,
+    failed: (Int, StatusError, Bool) throws -> Void = { _, _, _ in }
+  ) throws -> CommitEvaluation {
+    var evaluation = begin(isForGuard: false)
+    for (index, mutation) in request.mutations.enumerated() {
+      do {
+        try evaluation.apply(mutation, knowing: outcomes[index], stored: stored)
+      } catch let error as StatusError {
+        try failed(index, error, evaluation.isTooLarge)
+        if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
+        throw numbered(error, index)
       }
-      try commitGuard.check(readings, at: version.timestamp, stored: stored)
     }
+    return evaluation
   }
 
-  private func askForAll(_ stored: (DocumentKey) throws -> Document) throws {
-    var evaluation = begin(isForGuard: true)
-    do {
-      for mutation in request.mutations {
-        var mutation = mutation
-        mutation.precondition = .none
-        try evaluation.apply(mutation, stored: stored)
+  private func numbered(_ error: StatusError, _ index: Int) -> StatusError {
+    guard error.code == .invalidArgument, request.mutations.count > 1 else { return error }
+    return StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
+  }
+
+  // MARK: - Denied requests
+
+  /// Asks whether the caller may read all documents up to that of a write.
+  ///
+  /// - Throws: PERMISSION_DENIED if not, with the first one; documents behind that are not read.
+  private func requireReading(upTo index: Int, of writes: GuardedWrites, _ commitGuard: any CommitGuard) throws {
+    let readings = writes.readings(of: request.mutations[...index])
+    try commitGuard.check(readings, at: version.timestamp, stored: writes.stored)
+  }
+
+  /// The first write of a denied request that fails for another reason: by its conditions, for which no contents are read, or by limits where the
+  /// contents were read for the decision.
+  private func failure(of writes: GuardedWrites) throws -> (index: Int, error: StatusError)? {
+    var evaluation = begin(isForGuard: false)
+    var heads: [DocumentKey: Document] = [:]
+    for (index, mutation) in request.mutations.enumerated() {
+      if let excess = writes.excess, excess.index == index {
+        metrics?.exceeded(.rewrittenBytesPerCommit)
+        return excess
       }
-    } catch let error as StatusError {
-      // Clients keep a write that meets damage.
-      guard error.code == .internal else { throw StatusError.insufficientPermissions }
-      throw StatusError(code: .internal, message: "The request cannot be evaluated.")
+      guard let document = writes.document(for: mutation.key) else { continue }
+      do {
+        // Reads the contents of a short one, too.
+        let head = try heads[mutation.key] ?? document.headBefore()
+        if document.known != nil {
+          try evaluation.apply(mutation, knowing: writes.outcomes[index], stored: { _ in try document.before() })
+        } else {
+          try evaluation.checkCondition(of: mutation, on: head)
+          heads[mutation.key] = mutation.head(after: head, at: version)
+        }
+      } catch let error as StatusError {
+        guard error.code != .internal else { throw StatusError.cannotBeEvaluated }
+        return (index, error)
+      }
     }
-    try ask(evaluation, stored)
+    return nil
+  }
+}
+
+extension Mutation {
+  /// The document behind the write without its contents: a condition of a later write of the request asks whether it exists.
+  fileprivate func head(after head: Document, at version: SnapshotVersion) -> Document {
+    switch operation {
+    case .verify: head
+    case .delete: .missing(key, version: version)
+    case .set, .patch: .found(key, version: version, fields: .empty)
+    }
   }
 }

@@ -494,7 +494,7 @@ extension EmbeddedStorage {
     do {
       let evaluation = try RequestEvaluation(
         request, in: databaseID, at: lastVersion, maximumRewrittenBytes: maximumRewrittenBytes, metrics: nil
-      ).evaluate { .missing($0, version: lastVersion) }
+      ).evaluate(DocumentReads { [lastVersion] in .missing($0, version: lastVersion) })
       return !evaluation.transitions.isEmpty || (request.label != nil && !request.mutations.isEmpty)
     } catch {
       return false
@@ -574,7 +574,7 @@ extension EmbeddedStorage {
     let version = nextVersion()
     let evaluation = try RequestEvaluation(
       request, in: databaseID, at: version, maximumRewrittenBytes: maximumRewrittenBytes, metrics: metrics
-    ).evaluate { try presentDocument($0) }
+    ).evaluate(presentReads)
     let transitions = evaluation.transitions
     if let id = try locks.admit(transitions, by: attempt.owner, ticket: attempt.ticket?.id) {
       let ticket = attempt.ticket.flatMap { $0.id == id ? $0 : nil } ?? LockTicket(id, of: locks)
@@ -592,10 +592,20 @@ extension EmbeddedStorage {
     return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
   }
 
-  /// A stored document, or a missing one.
-  private func presentDocument(_ key: DocumentKey) throws -> Document {
-    let document = try store.document(for: key)
-    return document.isFound ? document : .missing(key, version: lastVersion)
+  /// Reads stored documents, and missing ones.
+  private var presentReads: DocumentReads {
+    let (store, lastVersion) = (store, lastVersion)
+    return DocumentReads(
+      head: { key in
+        let head = try store.document(for: key, withFieldsUpTo: DocumentReads.bytesWithHead)
+        return DocumentReads.Head(
+          document: head.document.isFound ? head.document : .missing(key, version: lastVersion),
+          isComplete: head.isComplete)
+      },
+      document: { key in
+        let document = try store.document(for: key)
+        return document.isFound ? document : .missing(key, version: lastVersion)
+      })
   }
 
   /// - Returns: False if the effort was used up before the end of the check.

@@ -162,8 +162,10 @@ struct RuleCheck: Sendable {
   }
 
   /// - Throws: PERMISSION_DENIED if the decisions on the request take too long together.
-  private func spend(_ effort: Int, _ known: KnownDocuments) throws(StatusError) {
-    guard !known.spend(effort) else { return }
+  private func spend(_ count: Int, _ known: KnownDocuments) throws(StatusError) { try spend(count, known.effort) }
+
+  private func spend(_ count: Int, _ effort: RuleEffort) throws(StatusError) {
+    guard !effort.spend(count) else { return }
     guard explains else { throw .insufficientPermissions }
     throw StatusError(
       code: .permissionDenied,
@@ -199,49 +201,90 @@ extension RuleCheck: CommitGuard {
     return check.sharing(effort)
   }
 
-  /// The documents that rules look up are read from the storage, or from the request for the state after it.
+  /// The documents that rules look up are read from the storage, or from the request for the state after it. The documents that are written are
+  /// read when a rule looks at them.
   func check(
-    _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
+    _ writes: [any GuardedWrite], at time: Timestamp, stored: @escaping (DocumentKey) throws -> Document
   ) throws {
     // Rules seldom look at further documents.
-    lazy var after = Dictionary(writes.map { ($0.transition.key, $0.transition.after) }) { $1 }
+    lazy var written = Dictionary(writes.map { ($0.key, $0) }) { $1 }
+    let effort = effort
     var known = KnownDocuments(database, effort)
     for write in writes {
-      let (key, before) = (write.transition.key, write.transition.before)
-      try spend(write.transition.after.fields.bytes.count, known)
-      let fields = StoredFields(of: before)
-      let request = RuleRequest(
-        write.method, key, in: database, auth: auth, time: RuleTimestamp(time.cutToMilliseconds),
-        changed: try RuleMap.fields(of: write.transition.after), inTransaction: true, stored: fields)
-      while true {
-        let snapshot = known
-        let decision = try fields.checked(rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] })
-        try spend(RuleEffort.of(decision), known)
-        if case .needsDocuments(let wanted) = decision.answer {
-          let unread = known.unread(among: wanted)
-          guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
-          for (name, key) in unread {
-            let written = name.isAfterwards ? after[key] : nil
-            try spend(known.add(written ?? stored(key), for: name, isWritten: written != nil), known)
-          }
-          continue
-        }
-        count(decision)
-        guard decision.isAllowed else { throw refusal(decision, write.method, key) }
-        guard known.note(decision) <= Self.documentsOfRequest else { throw StatusError.insufficientPermissions }
-        break
+      // An effort that was used up by others of the request is no reason to read anything.
+      try spend(0, known)
+      do {
+        try decide(write, at: time, &known, stored) { try written[$0]?.after() }
+      } catch let denial as StatusError where denial.code == .permissionDenied {
+        // So that a BatchWrite cannot have one document after the other read for nothing.
+        _ = effort.spend(write.bytesRead)
+        throw denial
       }
+    }
+  }
+
+  /// - Parameter after: Returns a document that the request writes, as its writes leave it; nil for another one.
+  private func decide(
+    _ write: any GuardedWrite, at time: Timestamp, _ known: inout KnownDocuments,
+    _ stored: (DocumentKey) throws -> Document, after: (DocumentKey) throws -> Document?
+  ) throws {
+    let (method, effort) = (try write.method, known.effort)
+    let before = FieldsOnDemand { try write.before() }
+    let changed = FieldsOnDemand {
+      let document = try write.after()
+      try spend(document.fields.bytes.count, effort)
+      return document
+    }
+    let request = RuleRequest(
+      method, path: write.key.ruleNames(in: database), auth: auth, time: RuleTimestamp(time.cutToMilliseconds),
+      inTransaction: true, changed: { changed.decoded() }, document: { before.decoded() })
+    while true {
+      let snapshot = known
+      let decision = rules.evaluate(request, isTraced: counter != nil) { snapshot[$0] }
+      if let failure = before.failure ?? changed.failure { throw failure }
+      try spend(RuleEffort.of(decision), effort)
+      if case .needsDocuments(let wanted) = decision.answer {
+        let unread = known.unread(among: wanted)
+        guard !unread.isEmpty else { throw StatusError.insufficientPermissions }
+        for (name, key) in unread {
+          let written = name.isAfterwards ? try after(key) : nil
+          try spend(known.add(written ?? stored(key), for: name, isWritten: written != nil), effort)
+        }
+        continue
+      }
+      count(decision)
+      guard decision.isAllowed else { throw refusal(decision, method, write.key) }
+      guard known.note(decision) <= Self.documentsOfRequest else { throw StatusError.insufficientPermissions }
+      return
     }
   }
 }
 
 extension GuardedWrite {
   fileprivate var method: RuleMethod {
-    if isOnlyVerified { return .get }
-    switch (transition.before.isFound, transition.after.isFound) {
-    case (true, true): return .update
-    case (false, true): return .create
-    case (_, false): return .delete
+    get throws {
+      if isOnlyVerified { return .get }
+      guard try isFoundAfter() else { return .delete }
+      return try isFoundBefore() ? .update : .create
+    }
+  }
+}
+
+/// The fields of a document that is read, and decoded, when rules look at it.
+private final class FieldsOnDemand {
+  private let read: () throws -> Document
+  /// The reason why the fields could not be read. A decision that was made without them does not count.
+  private(set) var failure: (any Error)?
+
+  init(_ read: @escaping () throws -> Document) { self.read = read }
+
+  /// Nil for a missing document, and if there is a failure.
+  func decoded() -> RuleMap? {
+    do {
+      return try RuleMap.fields(of: read())
+    } catch {
+      failure = error
+      return nil
     }
   }
 }
@@ -284,80 +327,13 @@ private struct StoredFields {
 extension RuleRequest {
   fileprivate init(
     _ method: RuleMethod, _ key: DocumentKey, in database: DatabaseID, auth: RuleValue, time: RuleTimestamp,
-    changed: RuleMap? = nil, inTransaction: Bool = false, stored: StoredFields
+    stored: StoredFields
   ) {
     let path = key.ruleNames(in: database)
     guard let decoding = stored.decoding else {
-      self.init(
-        method, path: path, auth: auth, time: time, document: nil, changed: changed, inTransaction: inTransaction)
+      self.init(method, path: path, auth: auth, time: time, document: nil)
       return
     }
-    self.init(method, path: path, auth: auth, time: time, changed: changed, inTransaction: inTransaction) {
-      decoding.decoded()
-    }
-  }
-}
-
-/// The documents that rules look up for one request.
-private struct KnownDocuments {
-  private let database: DatabaseID
-  /// Compared by bytes, as names of documents are.
-  private var states: [LookedUpDocument: DocumentLookup] = [:]
-  private var used: Set<LookedUpDocument> = []
-  /// Documents that the query names and on whose contents the answer depends.
-  private var named: Set<LookedUpDocument> = []
-  private var usesTime = false
-  /// The bytes of the documents that were looked up.
-  private(set) var bytes = 0
-  private let effort: RuleEffort
-
-  init(_ database: DatabaseID, _ effort: RuleEffort) {
-    self.database = database
-    self.effort = effort
-  }
-
-  /// One of another database is none.
-  subscript(document: LookedUpDocument) -> DocumentLookup {
-    if let state = states[document] { return state }
-    return DocumentKey(document.path, in: database) == nil ? .missing : .notRead
-  }
-
-  func has(_ document: LookedUpDocument) -> Bool {
-    if case .notRead = self[document] { false } else { true }
-  }
-
-  var basis: RuleBasis {
-    RuleBasis(
-      documents: Set(used.union(named).compactMap { DocumentKey($0.path, in: database) }), usesTime: usesTime)
-  }
-
-  /// The documents that are wanted and not known, each under the name by which it is wanted.
-  func unread(among wanted: [LookedUpDocument]) -> [(name: LookedUpDocument, key: DocumentKey)] {
-    wanted.filter { !has($0) }.compactMap { name in DocumentKey(name.path, in: database).map { (name, $0) } }
-  }
-
-  /// - Parameter isWritten: True for a document as the request leaves it.
-  /// - Returns: The effort.
-  mutating func add(
-    _ document: Document, for name: LookedUpDocument, isWritten: Bool = false
-  ) throws(StatusError) -> Int {
-    let (map, effort) = try effort.fields(of: document)
-    bytes += document.fields.bytes.count
-    states[name] = map.map { .found($0) } ?? (isWritten ? .removed : .missing)
-    return effort
-  }
-
-  /// Returns false if it is too much for the request.
-  func spend(_ effort: Int) -> Bool { self.effort.spend(effort) }
-
-  /// As ``RuleEffort/takeTurn()``.
-  func takeTurn() -> Bool { effort.takeTurn() }
-
-  /// - Returns: The number of documents that were looked up by now.
-  mutating func note(_ decision: RuleDecision) -> Int {
-    used.formUnion(decision.documents)
-    named.formUnion(decision.named)
-    usesTime = usesTime || decision.usesTime
-    return used.count
+    self.init(method, path: path, auth: auth, time: time) { decoding.decoded() }
   }
 }

@@ -48,6 +48,8 @@ struct DocumentList {
       .map { try DocumentKey(parent.appending(ResourcePath(canonical: $0.lastID))) }
     if let last { query.startAt = try await bound(after: last) }
     query.limit = pageSize
+    // Not only when the documents were read that the caller may list.
+    if showsMissing { try database.checkListingChildren(of: query.path) }
     var rows = try await rows(of: query)
     if showsMissing {
       let end = rows.isCut || rows.documents.count > pageSize ? rows.documents.last?.key : nil

@@ -219,6 +219,11 @@ extension Session {
     }
   }
 
+  /// - Throws: PERMISSION_DENIED for a caller that may not learn what lies below a document or a collection.
+  func checkListingChildren(of parent: ResourcePath) throws(StatusError) {
+    try checkWithoutRules(.listChildren(of: parent))
+  }
+
   /// As ``ServerStorage/collectionIDs(under:after:limit:at:)``.
   func collectionIDs(
     under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?

@@ -18,6 +18,12 @@ package final class DocumentStore {
       SELECT \(StoredDocument.columns) FROM collections CROSS JOIN documents
       ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
       """
+    /// The fields are NULL if they have more bytes than ?3. SQLite then reads none of them, but those next to the other columns.
+    static let shortDocument = """
+      SELECT \(StoredDocument.headColumns), CASE WHEN length(fields) <= ?3 THEN fields END
+      FROM collections CROSS JOIN documents
+      ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
+      """
     static let head = "SELECT \(StoredDocument.headColumns), place FROM documents WHERE collection = ? AND id = ?"
     static let update = """
       UPDATE documents SET kind = ?3, version = ?4, create_time = ?5, read_time = ?6, nanoseconds = ?7,
@@ -52,6 +58,24 @@ package final class DocumentStore {
 
   /// The document, or one of kind `unknown` when nothing is stored for the key.
   package func document(for key: DocumentKey) throws -> Document { try reader().document(for: key) }
+
+  /// The document, without its fields if these have many bytes: then they are not read.
+  ///
+  /// - Returns: The document, or one of kind `unknown`; true unless its fields were left out.
+  package func document(
+    for key: DocumentKey, withFieldsUpTo bytes: Int
+  ) throws -> (document: Document, isComplete: Bool) {
+    let statement = try database.prepare(SQL.shortDocument)
+    defer { statement.reset() }
+    let collection = key.collectionPath
+    try statement.bind(1, collection.canonicalString)
+    try statement.bind(2, key.id)
+    try statement.bind(3, Int64(bytes))
+    guard try statement.step() else { return (.unknown(key), true) }
+    let stored = StoredDocument(statement: statement, collection: collection)
+    let isComplete = try stored.kind != .found || stored.hasFields
+    return (try stored.document(key: key, withFields: isComplete), isComplete)
+  }
 
   /// Looks up documents with one statement.
   package struct Reader {

@@ -62,6 +62,9 @@ package struct StoredDocument {
   /// The size of the fields; 0 for a document that does not exist.
   var fieldBytes: Int { statement.byteCount(at: Column.fields) }
 
+  /// False if the statement has left the fields out.
+  var hasFields: Bool { !statement.isNull(at: Column.fields) }
+
   package var hasCommittedMutations: Bool {
     get throws(StoreError) {
       try located { () throws(StoreError) in try statement.int64(at: Column.hasCommittedMutations) != 0 }

@@ -175,9 +175,11 @@ struct HostileInputTests {
     let rules = try RuleSet(RuleSources.file(" match /c/{id} { allow get: if request.auth == request.auth || true; }"))
     for (depth, isAllowed) in [(90, true), (200, false)] {
       let token = (0..<depth).reduce(RuleValue.map(["uid": .string("alice")])) { value, _ in .map(["a": value]) }
-      let request = RuleRequest(
-        .get, path: RuleSources.root + ["c", "x"], auth: token, time: RuleSources.time, document: nil)
-      let decision = await Self.onSmallStack { rules.evaluate(request, lookUp: RuleSources.lookUp) }
+      let decision = await Self.onSmallStack {
+        let request = RuleRequest(
+          .get, path: RuleSources.root + ["c", "x"], auth: token, time: RuleSources.time, document: nil)
+        return rules.evaluate(request, lookUp: RuleSources.lookUp)
+      }
       #expect(decision.isAllowed == isAllowed)
     }
   }

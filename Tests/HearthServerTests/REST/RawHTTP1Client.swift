@@ -69,9 +69,9 @@ final class RawHTTP1Client: Sendable {
   var isClosed: Bool { received.state.withLock { $0.isClosed } }
   var text: String { received.state.withLock { $0.text } }
 
-  func send(_ text: String) async throws {
-    try await channel.writeAndFlush(ByteBuffer(string: text)).get()
-  }
+  func send(_ text: String) async throws { try await send(bytes: ByteBuffer(string: text)) }
+
+  func send(bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes).get() }
 
   /// Sends what the server may be too impatient for: on a busy machine it closes the connection first.
   func sendUnlessClosed(_ text: String) async throws {

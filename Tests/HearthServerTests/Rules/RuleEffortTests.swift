@@ -126,7 +126,7 @@ struct RuleEffortTests {
         let evaluation = try RequestEvaluation(
           request, in: ServerFixture.database, at: SnapshotVersion(microseconds: 1), maximumRewrittenBytes: 1 << 20,
           metrics: nil
-        ).evaluate { $0 == room.key ? room : .missing($0, version: .none) }
+        ).evaluate(DocumentReads { $0 == room.key ? room : .missing($0, version: .none) })
         #expect(evaluation.transitions.count == 1)
       }
     }

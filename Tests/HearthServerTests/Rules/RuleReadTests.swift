@@ -1,6 +1,7 @@
 import HearthModel
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -29,6 +30,31 @@ struct RuleReadTests {
       _ = try await fixture.read(try fixture.session(.nobody, RulesFixture.owned), "notes/a")
     }
     #expect(try await fixture.read(try fixture.session(.owner, "match /x/{id} { allow read: if false; }"), "notes/b"))
+  }
+
+  @Test("of documents that the caller may not read, no more are read than make a piece")
+  func pieces() async throws {
+    let keys = (0..<30).map { key("notes/\($0)") }
+    let text = Value.string(String(repeating: "x", count: 100_000))
+    for key in keys { try await fixture.storage.commit(.set(key, ["owner": .string("alice"), "text": text])) }
+    let bytes = Mutex(0)
+    let database = fixture.storage.observed(after: { documents in bytes.withLock { $0 += documents.fieldsBytes } })
+    for isDevelopment in [true, false] {
+      let bob = Session(
+        database, of: .named("bob"), accessGuard: try fixture.access(RulesFixture.owned, isDevelopment: isDevelopment),
+        seal: fixture.seal)
+      let transaction = isDevelopment ? try await bob.beginTransaction(.pessimistic) : nil
+      await fixture.expectDenied {
+        guard let transaction else { return _ = try await bob.firstDocuments(of: keys[...], at: nil) }
+        _ = try await bob.read(.get(keys[...]), in: transaction)
+      }
+      // What is large is given up until it is its turn, and read again then.
+      let read = bytes.withLock { bytes in
+        defer { bytes = 0 }
+        return bytes
+      }
+      #expect(read > 0 && read <= 2 * (PieceSizes().bytes + 101_000), "\(read)")
+    }
   }
 
   @Test("without a rule for it, or without rules, nobody but the owner may do anything")
@@ -74,6 +100,26 @@ struct RuleReadTests {
         query: all, showsMissing: false, database: limited, plan: plan, pageSize: pageSize)
       let page = try? await list.page(after: "")
       #expect((page != nil) == isAllowed)
+    }
+  }
+
+  @Test("a list with missing documents is denied before those are read that the caller may list")
+  func missingDocuments() async throws {
+    try await fixture.set("notes/a", ["owner": .string("alice")])
+    let read = Mutex(0)
+    let database = fixture.storage.observed(after: { documents in read.withLock { $0 += documents.count } })
+    let nobody = Session(
+      database, of: .nobody, accessGuard: try fixture.access("match /notes/{id} { allow list; }"), seal: fixture.seal)
+    let query = Query(path: path("notes"))
+    let plan = try await ReadPlan.prepare(.latest, for: .list(query), in: nobody)
+    for showsMissing in [true, false] {
+      let list = DocumentList(query: query, showsMissing: showsMissing, database: nobody, plan: plan, pageSize: 10)
+      if showsMissing {
+        await fixture.expectDenied { _ = try await list.page(after: "") }
+      } else {
+        #expect(try await list.page(after: "").documents.count == 1)
+      }
+      #expect(read.withLock { $0 } == (showsMissing ? 0 : 1))
     }
   }
 

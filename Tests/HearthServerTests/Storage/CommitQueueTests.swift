@@ -126,11 +126,11 @@ struct CommitQueueTests {
     func inOneAttempt() -> SlowGuard { self }
 
     func check(
-      _ writes: [GuardedWrite], at time: Timestamp, stored: (DocumentKey) throws -> Document
+      _ writes: [any GuardedWrite], at time: Timestamp, stored: @escaping (DocumentKey) throws -> Document
     ) throws {
       clock.advance(milliseconds: milliseconds)
       let count = checked.withLock { checked in
-        checked += writes.map(\.transition.key.canonicalString)
+        checked += writes.map(\.key.canonicalString)
         return checked.count
       }
       step(count)

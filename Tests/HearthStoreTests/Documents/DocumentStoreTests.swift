@@ -11,6 +11,23 @@ struct DocumentStoreTests {
     try DocumentStore(database: location.open(in: folder))
   }
 
+  @Test("fields of many bytes can be left out, and all else is read as ever", arguments: TestLocation.allCases)
+  func shortDocuments(location: TestLocation) throws {
+    let store = try open(location)
+    let long = found("c/long", 5, ["a": .string(String(repeating: "x", count: 100_000))], readTime: 9)
+    let documents = [long, found("c/short", 5, ["a": .integer(1)]), found("c/empty", 1), missing("c/missing", 3)]
+    for document in documents { try store.set(document) }
+    for document in documents + [Document.unknown(key("c/none")), .unknown(key("none/none"))] {
+      let size = document.fields.bytes.count
+      let whole = try store.document(for: document.key, withFieldsUpTo: size)
+      #expect(whole.isComplete && whole.document == document && whole.document.fields.bytes == document.fields.bytes)
+      guard size > 0 else { continue }
+      let head = try store.document(for: document.key, withFieldsUpTo: size - 1)
+      #expect(!head.isComplete && head.document.fields.isEmpty && head.document.isFound)
+      #expect(head.document.version == document.version && head.document.createTime == document.createTime)
+    }
+  }
+
   @Test("every kind of document is read back as it was stored", arguments: TestLocation.allCases)
   func readBack(location: TestLocation) throws {
     let store = try open(location)

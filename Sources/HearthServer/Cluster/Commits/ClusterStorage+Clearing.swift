@@ -46,7 +46,7 @@
       var historyBytes: Int64 = 0
       if let key = try? DocumentKey(place) {
         let rows = try session.run(GroupReads.documents([key], in: database, bytes: .max))
-        let document = try rows.first.flatMap { try GroupReads.document($0, of: [key], missingAt: order.latest) }
+        let document = try rows.first.map { try GroupReads.head($0, of: [key], missingAt: order.latest).document }
         let number = try session.run(
           Self.collection.call(.int8(database), .bytea(ClusterNames.pathHash(key.collectionPath))))
         if let document, document.isFound, let number = try number.first?.int64(0) {

@@ -5,7 +5,7 @@
   extension GroupCommit {
     /// The state of the evaluation of a group, apart from the documents.
     struct State {
-      var documents: StoredDocuments
+      let documents: StoredDocuments
       var writes: GroupWrites
       /// The transactions that may be in the way of the requests that are left.
       var readers: WoundWait
@@ -78,7 +78,7 @@
           case .open(let known): seniority = seniority ?? known
           }
         }
-        let step = try evaluation.evaluate(request) { try state.documents.document(for: $0, on: session) }
+        let step = try evaluation.evaluate(request, state.documents.reads(for: request, on: session))
         if let blockage = blockage(of: step, attempt, seniority ?? arrival(of: attempt, found), &state) {
           return .blocked(blockage)
         }

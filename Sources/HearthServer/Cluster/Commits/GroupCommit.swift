@@ -37,8 +37,10 @@
     /// - Throws: `PostgresError`, or `StatusError` for what concerns all requests. Nothing was stored then.
     func run(on session: PostgresSession) throws -> Ending {
       let keys = Set(attempts.flatMap { $0.request.mutations.map(\.key) })
+      let open = Set(attempts.filter { $0.request.commitGuard == nil }.flatMap { $0.request.mutations.map(\.key) })
       let reads = GroupReads(
         database: known.number, databaseID: storage.databaseID, keys: keys.sorted(),
+        guardedKeys: keys.subtracting(open),
         labels: attempts.compactMap(\.request.label), ends: attempts.compactMap(\.ending), clock: storage.engine.clock)
       let found = try reads.run(on: session, since: storage.basis(known.number))
       if let present = outdated(found) {

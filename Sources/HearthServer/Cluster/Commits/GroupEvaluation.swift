@@ -54,22 +54,34 @@
 
     /// Evaluates a request. It has no effect before ``apply(_:)``.
     ///
-    /// - Parameter stored: Reads a document as it is before the group.
-    /// - Throws: As ``RequestEvaluation/evaluate(stored:)``.
-    func evaluate(_ request: CommitRequest, stored: (DocumentKey) throws -> Document) throws -> Step {
+    /// - Parameter reads: Read documents as they are before the group.
+    /// - Throws: As ``RequestEvaluation/evaluate(_:)``.
+    func evaluate(_ request: CommitRequest, _ reads: DocumentReads) throws -> Step {
       guard !request.mutations.isEmpty else {
         return Step(change: nil, outcome: CommitOutcome(version: latest, results: []))
       }
-      let (version, before, latest) = (try next ?? self.latest.next(), net, self.latest)
+      let version = try next ?? self.latest.next()
       let evaluation = try RequestEvaluation(
         request, in: databaseID, at: version, maximumRewrittenBytes: maximumRewrittenBytes, metrics: metrics
-      ).evaluate { key in
-        let document = try before[key]?.after ?? stored(key)
-        return document.isFound ? document : .missing(key, version: latest)
-      }
+      ).evaluate(readsInGroup(reads))
       var outcome = CommitOutcome(version: version, results: evaluation.results)
       if request.returnsDocument { outcome.document = evaluation.lastDocument }
       return Step(change: CommittedChange(version: version, transitions: evaluation.transitions), outcome: outcome)
+    }
+
+    /// Reads documents as the group has left them so far.
+    private func readsInGroup(_ reads: DocumentReads) -> DocumentReads {
+      let (net, latest) = (net, latest)
+      func present(_ document: Document) -> Document {
+        document.isFound ? document : .missing(document.key, version: latest)
+      }
+      return DocumentReads(
+        head: { key in
+          if let document = net[key]?.after { return DocumentReads.Head(document: present(document), isComplete: true) }
+          let head = try reads.head(key)
+          return DocumentReads.Head(document: present(head.document), isComplete: head.isComplete)
+        },
+        document: { key in present(try net[key]?.after ?? reads.document(key)) })
     }
 
     /// Makes a request one of the commits of the group.

@@ -8,6 +8,8 @@
     let database: Int64
     let databaseID: DatabaseID
     let keys: [DocumentKey]
+    /// The part of them that only requests with a guard name. Fewer bytes of it are read at once: the guard may have no need of them.
+    let guardedKeys: Set<DocumentKey>
     let labels: [RequestLabel]
     let ends: [TransactionEnd]
     let clock: ClusterClock
@@ -20,8 +22,8 @@
       /// The number of a database that was created since it was looked for, and the highest number of all. Only read under the lock of the
       /// empty database.
       var creation: (number: Int64?, highest: Int64)?
-      /// The documents of ``keys``, found or missing, and nil for those that were too much to be read at once.
-      var documents: [DocumentKey: Document?] = [:]
+      /// The documents of ``keys``, found or missing. Those that were too much to be read at once are not complete.
+      var documents: [DocumentKey: DocumentReads.Head] = [:]
       /// The numbers of the collections of ``keys``.
       var collections: [ResourcePath: Int64] = [:]
       var highestCollection: Int64 = 0
@@ -34,6 +36,8 @@
 
     /// Documents beyond so many bytes are read one by one when they are needed.
     private static let bytesAtOnce: Int64 = 8 << 20
+    /// The same for documents of requests with a guard: as many as one document may have.
+    static let bytesForGuards = Int64(DocumentLimits.maximumDocumentBytes)
 
     private var paths: [ResourcePath] { Array(Set(keys.map(\.collectionPath))) }
 
@@ -55,7 +59,12 @@
       let collections = add(
         Self.collections.call(.int8(database), .byteaArray(paths.map(ClusterNames.pathHash))))
       let highest = add(Self.highestCollection.call(.int8(database)))
-      let documents = add(Self.documents(keys, in: database, bytes: Self.bytesAtOnce))
+      let documents = [
+        (keys: keys.filter { !guardedKeys.contains($0) }, bytes: Self.bytesAtOnce),
+        (keys: keys.filter { guardedKeys.contains($0) }, bytes: Self.bytesForGuards),
+      ].filter { !$0.keys.isEmpty }.map { part in
+        (keys: part.keys, call: add(Self.documents(part.keys, in: database, bytes: part.bytes)))
+      }
       let readers = add(TransactionReaders.call(for: keys, in: databaseID))
       let responses = labels.isEmpty ? nil : add(Self.responses(labels, in: database))
       let checks = ends.map { end in end.calls(in: database).map { add($0) } }
@@ -72,9 +81,11 @@
         if let number = try row.optionalInt64(1) { found.collections[paths[try Self.index(row, of: paths)]] = number }
       }
       found.highestCollection = try results[highest].first?.int64(0) ?? 0
-      for row in results[documents] {
-        found.documents[keys[try Self.index(row, of: keys)]] = try Self.document(
-          row, of: keys, missingAt: found.order.latest)
+      for part in documents {
+        for row in results[part.call] {
+          let head = try Self.head(row, of: part.keys, missingAt: found.order.latest)
+          found.documents[head.document.key] = head
+        }
       }
       if let responses {
         for row in results[responses] {
@@ -107,15 +118,18 @@
         .byteaArray(keys.map { ClusterNames.idBytes($0.id) }), .int8(bytes))
     }
 
-    /// The document of a row of ``documents(_:in:bytes:)``, found or missing; nil if it is too large.
-    static func document(
+    /// The document of a row of ``documents(_:in:bytes:)``, found or missing.
+    static func head(
       _ row: PostgresRow, of keys: [DocumentKey], missingAt latest: SnapshotVersion
-    ) throws -> Document? {
+    ) throws -> DocumentReads.Head {
       let key = keys[try index(row, of: keys)]
-      guard let version = try row.optionalVersion(1) else { return .missing(key, version: latest) }
-      guard let fields = try row.optionalBytes(3) else { return nil }
-      return .found(
-        key, version: version, createTime: try row.version(2), fields: EncodedFields(uncheckedBytes: fields))
+      guard let version = try row.optionalVersion(1) else {
+        return DocumentReads.Head(document: .missing(key, version: latest), isComplete: true)
+      }
+      let fields = try row.optionalBytes(3)
+      let document = Document.found(
+        key, version: version, createTime: try row.version(2), fields: EncodedFields(uncheckedBytes: fields ?? []))
+      return DocumentReads.Head(document: document, isComplete: fields != nil)
     }
 
     /// The index of the element that a row is for: its first column counts from 1.
