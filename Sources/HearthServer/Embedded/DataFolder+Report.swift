@@ -2,6 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthRPC
 internal import Logging
+internal import Synchronization
 
 /// Reports on the files in a data folder: on all of them before they are served, and later on those that have come since.
 extension DataFolder {

@@ -180,7 +180,7 @@
       let missing = #expect(throws: PostgresError.self) { try row.int64(99) }
       #expect(
         missing?.description.hasPrefix("echo: Row 0, column 99 does not exist in \(rows.count) rows of ") == true,
-        "\(missing, default: "none")")
+        "\(missing?.description ?? "none")")
     }
 
     @Test("the only row of a result is neither none nor one of two")

@@ -158,7 +158,7 @@ struct StoreFailureTests {
     let error = #expect(throws: StoreError.self) { try store.set(found("c/b")) }
     #expect(error?.kind == .full)
     #expect(
-      error?.message.hasPrefix("Collection \"c\" cannot take document \"b\": ") == true, "\(error, default: "none")")
+      error?.message.hasPrefix("Collection \"c\" cannot take document \"b\": ") == true, "\(error?.message ?? "none")")
     #expect(try keys(store.scan(.collection(path("c")))) == ["c/a"])
     #expect(try keys(store.scan(.collection(path("d")))) == ["d/a"])
   }
