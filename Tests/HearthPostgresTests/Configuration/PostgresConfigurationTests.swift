@@ -30,7 +30,10 @@
         #expect(try PostgresConfiguration(url: url).target == target)
       }
       let error = refusal(of: "postgres://db/x?target_session_attrs=prefer-standby")
-      #expect(error?.message == "target_session_attrs=prefer-standby is not supported, only any, read-write, primary.")
+      #expect(
+        error?.message
+          == "target_session_attrs=prefer-standby in the URL of PostgreSQL is not supported, only any, read-write, primary."
+      )
     }
 
     @Test(
