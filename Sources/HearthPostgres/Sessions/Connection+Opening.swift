@@ -36,7 +36,8 @@
         guard ContinuousClock.now < deadline,
           DescriptorWait.wait(for: PQsocket(pointer), interest, until: deadline)
         else {
-          throw PostgresError(.deadline, "It has not answered in time. Check its address and port, or raise connect_timeout in the URL.")
+          throw PostgresError(
+            .deadline, "It has not answered in time. Check its address and port, or raise connect_timeout in the URL.")
         }
         state = PQconnectPoll(pointer)
       }
