@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("What a server says of the files in its data folder")
+@Suite("What a server says of the files in its data folder", .timeLimit(.minutes(5)))
 struct DataFolderReportTests {
   @Test("an empty file of a database is named at the start, and when it is served as a new one")
   func emptyFiles() async throws {
