@@ -17,7 +17,7 @@ struct RuleCasePlace {
 
   func line(of steps: [JSONPlaces.Step] = []) -> Int { file?.places.line(of: self.steps + steps) ?? 1 }
 
-  /// - Parameter steps: The way from the object to what is wrong.
+  /// The error for what is wrong at the end of a way from the object.
   func error(_ rule: String, at steps: [JSONPlaces.Step] = []) -> RuleCaseError {
     guard let file, words.hasPrefix(file.path) else { return RuleCaseError(description: "\(words): \(rule)") }
     return RuleCaseError(description: "\(file.path):\(line(of: steps))\(words.dropFirst(file.path.count)): \(rule)")
@@ -55,7 +55,7 @@ struct RuleCaseFields {
 
   private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
 
-  /// - Parameter steps: The way from the member to what is wrong in it.
+  /// The error for what is wrong in a member, at the end of a way from it.
   func error(_ name: String, _ rule: String, at steps: [JSONPlaces.Step] = []) -> RuleCaseError {
     place.error("\"\(name)\": \(rule)", at: [.member(name)] + steps)
   }
