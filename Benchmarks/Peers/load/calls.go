@@ -66,16 +66,20 @@ func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *
 			return Result{}, err
 		}
 	}
-	processor = processorSeconds() - processor
+	return rate(all, early, started, begin, last, processorSeconds()-processor), nil
+}
+
+// rate is the result of calls that were repeated from a time on, without the early ones unless there are no others. Slow calls end after
+// the end, so the last one decides how long it took.
+func rate(all, early times, started, begin, last time.Time, processor float64) Result {
 	calls := len(all) + len(early)
 	if len(all) == 0 {
 		all, begin = early, started
 	}
 	result := all.result()
-	// Slow calls end after the end.
 	result.Rate = float64(len(all)) / last.Sub(begin).Seconds()
 	result.Processor = processor / float64(calls)
-	return result, nil
+	return result
 }
 
 func set(ctx context.Context) (Result, error) {

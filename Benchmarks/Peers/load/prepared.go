@@ -163,15 +163,7 @@ func runPrepared(ctx context.Context, method string, calls []preparedCall) (Resu
 			}
 		}
 	}
-	processor = processorSeconds() - processor
-	count := len(all) + len(early)
-	if len(all) == 0 {
-		all, begin = early, started
-	}
-	result := all.result()
-	result.Rate = float64(len(all)) / last.Sub(begin).Seconds()
-	result.Processor = processor / float64(count)
-	return result, nil
+	return rate(all, early, started, begin, last, processorSeconds()-processor), nil
 }
 
 // blocking is a socket that is read and written by blocking system calls: no other goroutine has to wake this one.

@@ -395,9 +395,8 @@ final class RunningClient {
 
   /// Ends everything; waiting tasks get an error. Completions of writes are called only if the writes could not be stored, or are answered now.
   ///
-  /// What was sent and is not answered would be sent again by the next client, and a backend without labels would commit it twice. So the
-  /// client hears the answers that come before the write stream has ended, as after a change of the user. The transport ends it within a
-  /// second.
+  /// The next client sends a batch again that was sent and is not answered, and a backend without labels would commit it twice. So this client
+  /// accepts the answers that come before the write stream has ended, as after a change of the user. The transport ends it within a second.
   ///
   /// - Parameter completion: Called once from any thread when everything is closed, with an error if there are writes that could not be
   ///   saved.
@@ -412,7 +411,6 @@ final class RunningClient {
     listings = [:]
     outbox.end(.failure(.terminated))
     status.end(.failure(.terminated))
-    conflictQuestions.cancelAll()
     end = .awaitingAnswers(completion)
     finishStop()
   }
@@ -431,6 +429,8 @@ final class RunningClient {
     let place = cache.isPersistent ? AbandonedWrites.Place.disk : .memory
     AbandonedWrites(reason: .terminated, place: place, unsaved: []).end(writes, lostWrites)
     writes = [:]
+    // Also those that an answer has raised since.
+    conflictQuestions.cancelAll()
     endBackgroundReadings()
     endWakeUps()
     cache.close()

@@ -193,9 +193,10 @@ package final class SyncEngine {
       storeWritesBeforeRead()
       follow(queryRuns.readAggregation(id, query, aggregations))
     case .readPendingWrites(let query, let maximum):
-      // The backend's values are combined with them, so none may be missing.
-      if let error = storeWritesBeforeRead(), held.holdsWrite(of: signedInUser, in: query) {
-        return emit(.requestFailed(id, .storage("Read pending writes", error)))
+      storeWritesBeforeRead()
+      // The backend's values are combined with them, so none may be missing, whatever keeps it in memory.
+      guard !held.holdsWrite(of: signedInUser, in: query) else {
+        return emit(.requestFailed(id, .pendingWritesNotSaved))
       }
       follow(requests.readPendingWrites(id, in: query, maximumDocuments: maximum))
     case .readNamedQuery(let name): follow(requests.readNamedQuery(id, name))

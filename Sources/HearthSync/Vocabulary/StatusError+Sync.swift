@@ -44,6 +44,11 @@ extension StatusError {
     return StatusError(code: .unavailable, message: "\(subject) not saved. \(reason)")
   }
 
+  /// The error of a list of pending writes that would lack some.
+  static let pendingWritesNotSaved = StatusError(
+    code: .unavailable, message: "Writes of documents in the query's collections are not saved in the cache's file yet."
+  )
+
   /// The end of a call that is about the outbox of a user who is not signed in any more. It says nothing of the cache.
   package static var userChanged: StatusError {
     StatusError(

@@ -10,8 +10,12 @@ import Testing
 /// The end of a client while a batch is at the backend: what is not answered is sent again by the next client.
 @Suite("The last answers of a client", .timeLimit(.minutes(2)))
 struct LastAnswerTests {
-  private let folder = try! TemporaryFolder()
+  private let folder: TemporaryFolder
   private let queue = DispatchQueue(label: "client")
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
 
   private enum Event: Equatable {
     case written(String)
