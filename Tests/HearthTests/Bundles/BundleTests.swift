@@ -40,7 +40,9 @@ struct BundleTests {
   func load() async throws {
     let db = try await TestFirestore.offline()
     let data = bundle(of: db, documents: 500)
-    let task = start(db, InputStream(data: data))
+    // Nothing is read before the observer is there.
+    let gate = DispatchSemaphore(value: 0)
+    let task = start(db, WaitingStream(data, until: gate))
     let heard = Heard()
     let final = await withCheckedContinuation { continuation in
       let handle = task.addObserver { progress in
@@ -48,6 +50,7 @@ struct BundleTests {
         if progress.state != .inProgress { continuation.resume(returning: progress) }
       }
       #expect(handle == 1)
+      gate.signal()
     }
     let counts = heard.counts.withLock { $0 }
     #expect(counts == counts.sorted())
@@ -102,12 +105,15 @@ struct BundleTests {
   @Test("a bundle that fails tells how far it came, with the error last")
   func progressBeforeError() async throws {
     let db = try await TestFirestore.offline()
-    let task = start(db, InputStream(data: bundle(of: db, documents: 3, isBroken: true)))
+    // Nothing is read before the observer is there.
+    let gate = DispatchSemaphore(value: 0)
+    let task = start(db, WaitingStream(bundle(of: db, documents: 3, isBroken: true), until: gate))
     let steps = AsyncStream<LoadBundleTaskProgress>.makeStream()
     task.addObserver { progress in
       steps.continuation.yield(progress)
       if progress.state != .inProgress { steps.continuation.finish() }
     }
+    gate.signal()
     let told = await steps.stream.reduce(into: []) { $0.append($1) }
     #expect(told.map(\.documentsLoaded) == [0, 1, 2, 3, 3])
     #expect(told.map(\.state) == [.inProgress, .inProgress, .inProgress, .inProgress, .error])
