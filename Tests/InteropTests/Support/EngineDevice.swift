@@ -60,8 +60,15 @@ final class EngineDevice {
     driver.post(.start)
   }
 
-  /// Looks whether the client with the connection has ended, and takes its place.
-  func takeLease() { driver.post(.timerFired(.clientMetadataRefresh)) }
+  /// Takes the place of the client with the connection, which has ended.
+  ///
+  /// A process that another test has just started may have a copy of that client's locked file until it runs its own program.
+  func takeLease() async throws {
+    try await waitUntil {
+      driver.post(.timerFired(.clientMetadataRefresh))
+      return engine.isPrimary
+    }
+  }
 
   /// The process ends without a word.
   func kill() {
