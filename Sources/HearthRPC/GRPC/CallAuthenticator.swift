@@ -35,29 +35,3 @@ package struct CallIdentity: Sendable {
     self.expiry = expiry
   }
 }
-
-extension ServerCall {
-  /// Ends the call when its caller's credentials expire or are no longer accepted, as long as it is in progress.
-  ///
-  /// Credentials that cannot be checked at the moment count as accepted: the call goes on, as calls with known credentials do.
-  ///
-  /// - Parameter interval: The time between two checks.
-  /// - Returns: The task that waits for that, to be cancelled at the end of the call; nil if nothing expires.
-  func endingWithCredentials(
-    of authenticator: any CallAuthenticator, checkedEvery interval: Duration
-  ) -> Task<Void, Never>? {
-    guard let expiry = identity?.expiry else { return nil }
-    return Task { [weak self] in
-      while true {
-        let next = ContinuousClock.now + interval
-        guard (try? await Task.sleep(until: min(expiry, next), clock: .continuous)) != nil, let self else { return }
-        if .now >= expiry { return stop(CallStatus(.unauthenticated, "The token of the call has expired.")) }
-        do throws(CallStatus) {
-          _ = try await authenticator.identify(metadata)
-        } catch {
-          if error.code == .unauthenticated { return stop(error) }
-        }
-      }
-    }
-  }
-}

@@ -22,6 +22,7 @@ package final class CallServer: Sendable {
   let web: (any WebService)?
   private let methods: [String: CallMethod]
   private let authenticator: any CallAuthenticator
+  private let credentials: CredentialWatch
   /// Nil if calls may fail to authenticate as often as they like.
   private let authenticationLimit: AuthenticationLimit?
   private let authenticationLog: AuthenticationLog
@@ -54,6 +55,7 @@ package final class CallServer: Sendable {
     self.web = web
     load = ServerLoad(limits: limits, metrics: metrics)
     self.authenticator = authenticator
+    credentials = CredentialWatch(authenticator, checkedEvery: limits.credentialsInterval)
     authenticationLimit = limits.failedAuthenticationsPerMinute.flatMap { $0 > 0 ? AuthenticationLimit($0) : nil }
     authenticationLog = AuthenticationLog(logger)
     self.unserved = unserved
@@ -164,10 +166,8 @@ package final class CallServer: Sendable {
         try call.requestBegins(request, isBody: false)
         call.keepRequest(request)
       }
-      let credentials =
-        call.method.endsWithCredentials
-        ? call.endingWithCredentials(of: authenticator, checkedEvery: limits.credentialsInterval) : nil
-      defer { credentials?.cancel() }
+      let isWatched = call.method.endsWithCredentials && credentials.add(call)
+      defer { if isWatched { credentials.remove(call) } }
       if let interceptor, call.method.isIntercepted {
         try await performTapped(call, by: interceptor)
       } else {
