@@ -67,7 +67,8 @@ final class CredentialWatch: Sendable {
   private func look(at now: ContinuousClock.Instant) {
     let (expired, unchecked) = state.withLock { state in
       let expired = state.calls.values.filter { $0.expiry <= now }.map(\.call)
-      let unchecked = state.calls.values.filter { $0.expiry > now && $0.nextCheck <= now }.map(\.call)
+      for call in expired { state.calls[ObjectIdentifier(call)] = nil }
+      let unchecked = state.calls.values.filter { $0.nextCheck <= now }.map(\.call)
       for call in unchecked { state.calls[ObjectIdentifier(call)]?.nextCheck = now + interval }
       return (expired, unchecked)
     }
