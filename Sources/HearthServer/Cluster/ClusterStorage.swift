@@ -50,6 +50,7 @@
     let feed: ChangeFeed
     let tail: ClusterTail
     let waiting = CommitQueue<WaitingAttempt>()
+    let pointReads = PointReads()
     /// The commits that wait for pessimistic transactions.
     let waits: TransactionWaits
     let indexes: ClusterIndexes
@@ -195,7 +196,8 @@
 
     func use() -> StorageUse {
       StorageUse(
-        historyBytes: state.withLock { $0.historyBytes }, writeAheadLogBytes: 0, waitingReads: engine.reads.use.waiting)
+        historyBytes: state.withLock { $0.historyBytes }, writeAheadLogBytes: 0,
+        waitingReads: engine.reads.use.waiting + pointReads.waitingCount)
     }
 
     func requireOpen() throws(StatusError) {

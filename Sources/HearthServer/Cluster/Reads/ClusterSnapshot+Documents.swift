@@ -16,13 +16,34 @@
     func presentDocuments(
       _ keys: some Collection<DocumentKey>, bytes: Int, on session: PostgresSession
     ) throws -> ClusterDocuments {
+      let (rows, version) = try presentRows(keys, bytes: bytes, on: session)
+      return ClusterDocuments(documents: try documents(keys, rows, at: version), version: version)
+    }
+
+    /// The same for readers that have nothing to do with each other: a damaged document is an error of its own readers only.
+    func presentDocumentsEach(
+      _ keys: [DocumentKey], bytes: Int, on session: PostgresSession
+    ) throws -> [Result<QueryAnswer, any Error>] {
+      let (rows, version) = try presentRows(keys, bytes: bytes, on: session)
+      return zip(keys, rows).map { key, row in
+        Result {
+          QueryAnswer(
+            documents: [try document(key, row, at: version).read(at: version)], readVersion: version, execution: nil)
+        }
+      }
+    }
+
+    private func presentRows(
+      _ keys: some Collection<DocumentKey>, bytes: Int, on session: PostgresSession
+    ) throws -> (PostgresRows, SnapshotVersion) {
       let rows = try session.run(presentCall(keys, bytes: bytes))
       let newest = try rows.first?.optionalVersion(1)
       try basis.check(newest, rows.first?.optionalBytes(2), on: session)
       guard let version = newest else {
         throw ClusterSnapshot.damaged("hearth_databases or hearth_commits has no row of database \(database)")
       }
-      return ClusterDocuments(documents: try documents(keys, rows, at: version), version: version)
+      try requireRows(rows, of: keys)
+      return (rows, version)
     }
 
     fileprivate func presentCall(_ keys: some Collection<DocumentKey>, bytes: Int) -> PostgresCall {
@@ -45,14 +66,19 @@
     fileprivate func documents(
       _ keys: some Collection<DocumentKey>, _ rows: PostgresRows, at version: SnapshotVersion
     ) throws -> [Document] {
+      try requireRows(rows, of: keys)
+      return try zip(keys, rows).map { key, row in try document(key, row, at: version) }
+    }
+
+    private func requireRows(_ rows: PostgresRows, of keys: some Collection<DocumentKey>) throws(StatusError) {
       guard rows.count <= keys.count else {
         throw ClusterSnapshot.damaged("\(keys.count) keys have \(rows.count) rows")
       }
-      return try zip(keys, rows).map { key, row in
-        guard let found = try row.optionalVersion(3) else { return .missing(key, version: version) }
-        return .found(
-          key, version: found, createTime: try row.version(4), fields: try fields(row.bytes(5), of: key))
-      }
+    }
+
+    private func document(_ key: DocumentKey, _ row: PostgresRow, at version: SnapshotVersion) throws -> Document {
+      guard let found = try row.optionalVersion(3) else { return .missing(key, version: version) }
+      return .found(key, version: found, createTime: try row.version(4), fields: try fields(row.bytes(5), of: key))
     }
 
     private func fields(_ bytes: [UInt8], of key: DocumentKey) throws -> EncodedFields {

@@ -50,9 +50,10 @@
 
     /// The first of some documents, with one statement.
     private func present(_ keys: [DocumentKey], bytes: Int) async throws(StatusError) -> QueryAnswer {
-      guard !keys.isEmpty else {
+      guard let first = keys.first else {
         return QueryAnswer(documents: [], readVersion: try await currentVersion(), execution: nil)
       }
+      if keys.count == 1 { return try await pointReads.document(first, of: self) }
       return try await reading { [self] session, number in
         let found = try reader(number).presentDocuments(keys, bytes: bytes, on: session)
         return QueryAnswer(
