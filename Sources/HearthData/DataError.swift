@@ -100,7 +100,7 @@ extension DataError {
       case .notFound where Self.findsNoDocument(error.message):
         " `hearth data set --merge` creates a document that is missing."
       case .invalidArgument where error.message.contains("invalid jwt"):
-        " What was given with --token or HEARTH_TOKEN is no token. A token is a JSON Web Token: three parts with full stops between "
+        " What was given with --token or HEARTH_TOKEN is not a token. A token is a JSON Web Token: three parts with full stops between "
           + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "
           + "user. This server does not tell callers apart, so it takes \"owner\" as well, and none: leave out both."
       case .unauthenticated where error.message.contains("not a JSON Web Token"):

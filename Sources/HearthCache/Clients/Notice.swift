@@ -170,7 +170,7 @@ struct NoticeTable {
     func damage(_ reason: String) -> CacheError { Self.damage("\(number)", reason) }
     func target() throws -> TargetID {
       let subject = try row.int64(at: 4)
-      guard let target = TargetID(exactly: subject) else { throw damage("\(subject) is no target id") }
+      guard let target = TargetID(exactly: subject) else { throw damage("\(subject) is not a target id") }
       return target
     }
     func error() throws -> StatusError? {

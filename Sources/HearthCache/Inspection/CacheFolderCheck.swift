@@ -65,7 +65,7 @@ package enum CacheFolderCheck {
     let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let attributes = (try? FileManager.default.attributesOfItem(atPath: place)) ?? [:]
     if let type = attributes[.type] as? FileAttributeType, type != .typeRegular {
-      throw .notACache(path: path, reason: "it is no regular file")
+      throw .notACache(path: path, reason: "it is not a regular file")
     }
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

@@ -343,7 +343,7 @@ final class ClientSharing {
   func assertInvariants() {
     guard let member = membership else { return }
     assert(locks != nil, "client \(member.client) shares a cache without locks")
-    assert(member.client > 0, "\(member.client) is no number of a client")
+    assert(member.client > 0, "\(member.client) is not the number of a client")
     assert((0...63).contains(member.futileTurns), "\(member.futileTurns) futile turns were counted")
   }
 }

@@ -6,7 +6,7 @@ extension Statement {
   /// be added to without a check.
   func counter(at column: Int, _ damage: (String) -> CacheError) throws -> Int64 {
     let number = try int64(at: column)
-    guard CountedNumber.range.contains(number) else { throw damage("\(number) is no number that is counted") }
+    guard CountedNumber.range.contains(number) else { throw damage("\(number) is not a number that is counted") }
     return number
   }
 

@@ -96,7 +96,7 @@ extension Statement {
     let number = try int64(at: code)
     if number == 0 { return nil }
     guard let status = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) else {
-      throw damage("\(number) is no status code")
+      throw damage("\(number) is not a status code")
     }
     return StatusError(code: status, message: try string(at: message))
   }

@@ -43,7 +43,7 @@ package enum OrderText {
         pieces.append(piece)
       }
     }
-    let start = "\(place): an order has one field, and \"\(word[index])\" (character \(index + 1)) is no part of it."
+    let start = "\(place): an order has one field, and \"\(word[index])\" (character \(index + 1)) is not part of it."
     guard pieces.count > 1 else { throw .argument("\(start) Write \(ShellWord.quoted(pieces.first ?? "name")).") }
     let options = pieces.map { "--order-by \(ShellWord.quoted($0))" }.joined(separator: " ")
     throw .argument("\(start) Repeat --order-by for each further one: \(options).")

@@ -138,7 +138,7 @@ package struct ValueJSON: Sendable {
     case "$vector": return .vector(try doubles(content))
     case "$map": return .map(try fields(content))
     case let change where WriteJSON.changes.contains(change):
-      throw failure("this changes a whole field of `hearth data set`; it is no value, and no element of an array")
+      throw failure("this changes a whole field of `hearth data set`; it is neither a value nor an element of an array")
     default:
       let meant =
         NearestWord.of(name, in: Self.types + WriteJSON.changes).map {

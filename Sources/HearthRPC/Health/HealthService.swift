@@ -59,7 +59,7 @@ package struct HealthService: Sendable {
       try await call.send(Self.response(.serviceUnknown), isHeldBack: false)
       await stopping.wait()
     }
-    throw StatusError(code: .unavailable, message: "the server is shutting down")
+    throw StatusError.shuttingDown
   }
 
   /// Sends the status now and whenever it has changed, until the server begins to shut down.

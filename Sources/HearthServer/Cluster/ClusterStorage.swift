@@ -201,10 +201,8 @@
     }
 
     func requireOpen() throws(StatusError) {
-      if state.withLock({ $0.isClosed }) { throw Self.shutDown }
+      if state.withLock({ $0.isClosed }) { throw .shuttingDown }
     }
-
-    static let shutDown = StatusError(code: .unavailable, message: "the server is shutting down")
 
     func close() async {
       waiting.close()

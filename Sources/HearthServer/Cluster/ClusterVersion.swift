@@ -35,7 +35,7 @@
     private static func version(_ number: Int64, _ column: Int) throws(PostgresError) -> SnapshotVersion {
       guard (0...SnapshotVersion.latestOfCluster.microseconds).contains(number) else {
         throw PostgresError(
-          .badResult, "Column \(column) is \(number), which is no version: a version is a time in microseconds.")
+          .badResult, "Column \(column) is \(number), which is not a version: a version is a time in microseconds.")
       }
       return SnapshotVersion(microseconds: number)
     }

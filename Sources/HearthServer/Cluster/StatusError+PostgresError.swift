@@ -14,7 +14,7 @@
       case .cancelled: self.init(code: .cancelled, message: "The call was cancelled.")
       case .outcomeUnknown:
         self.init(code: .unavailable, message: "It is not known if the writes are stored.")
-      case .closed: self.init(code: .unavailable, message: "the server is shutting down")
+      case .closed: self = .shuttingDown
       case .connection, .configuration, .deadline:
         self.init(code: .unavailable, message: "The database is out of reach; try again.")
       case .badResult:

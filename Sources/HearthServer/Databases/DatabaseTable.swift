@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthRPC
 
 /// The databases of a server by their state, and the calls that wait for one.
 ///
@@ -152,7 +153,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
   /// - Parameter number: Names the call for ``cancel(_:waitingFor:)``.
   mutating func ask(_ id: DatabaseID, _ number: WaiterID, _ waiter: Waiter, at time: Int64) -> [Action] {
     defer { assertInvariants() }
-    guard !isShutDown else { return [.resume([waiter], .failure(Self.shutDownError))] }
+    guard !isShutDown else { return [.resume([waiter], .failure(.shuttingDown))] }
     if let database = use(id, at: time) { return [.resume([waiter], .success(database))] }
     switch entries[id] {
     case .opening(var opening)?:
@@ -355,10 +356,10 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     for (id, entry) in entries {
       switch entry {
       case .opening(let opening):
-        actions.append(.resume(Array(opening.waiters.values), .failure(Self.shutDownError)))
+        actions.append(.resume(Array(opening.waiters.values), .failure(.shuttingDown)))
         put(.opening(Opening(waiters: [:], isCounted: opening.isCounted)), for: id)
       case .closing(let waiters):
-        actions.append(.resume(Array(waiters.values), .failure(Self.shutDownError)))
+        actions.append(.resume(Array(waiters.values), .failure(.shuttingDown)))
         put(.closing([:]), for: id)
       case .open(let known):
         open.append(known.database)
@@ -371,8 +372,6 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     }
     return (actions, open)
   }
-
-  static var shutDownError: StatusError { StatusError(code: .unavailable, message: "the server is shutting down") }
 
   // MARK: - Entries
 

@@ -118,7 +118,7 @@ final class OpenDatabases: Sendable {
   ) throws(StatusError) {
     switch admission {
     case .admitted: return
-    case .shutDown: throw Table.shutDownError
+    case .shutDown: throw StatusError.shuttingDown
     case .full:
       metrics?.exceeded(.databases)
       if !isBlank, isRoomDue() { opener.beginMakingRoom() }

@@ -109,7 +109,7 @@ struct BatchResponses {
     guard try select.step() else { return 0 }
     let number = try select.int64(at: 0)
     guard (0..<1 << 60).contains(number) else {
-      let message = "server_batch_responses: \(number) is no number of an answer of client \(client)"
+      let message = "server_batch_responses: client \(client) has no answer with the number \(number)"
       throw StoreError(kind: .corrupt, message: message)
     }
     return number

@@ -146,7 +146,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
   private func home(for id: DatabaseID) -> StorageHome {
     StorageHome(
       create: { [weak self] in
-        guard let self else { throw OpenDatabases.Table.shutDownError }
+        guard let self else { throw StatusError.shuttingDown }
         try databases.require(databases.table { $0.beginSettling(id) }, by: self)
         guard let folder else { return .memory }
         do throws(StatusError) {

@@ -211,7 +211,7 @@ actor EmbeddedStorage: ExclusiveStorage {
 
   nonisolated func currentVersion() throws(StatusError) -> SnapshotVersion {
     let (version, isClosed) = published.withLock { ($0.version, $0.isClosed) }
-    if isClosed { throw Self.shutDown }
+    if isClosed { throw StatusError.shuttingDown }
     return version
   }
 
@@ -231,10 +231,8 @@ actor EmbeddedStorage: ExclusiveStorage {
     database.close()
   }
 
-  private static let shutDown = StatusError(code: .unavailable, message: "the server is shutting down")
-
   func requireOpen() throws(StatusError) {
-    if isClosed { throw Self.shutDown }
+    if isClosed { throw StatusError.shuttingDown }
   }
 
   nonisolated func noteLongLog() {
@@ -256,7 +254,7 @@ extension EmbeddedStorage {
     _ request: CommitRequest, ending conditions: TransactionRegistry.Conditions?
   ) async throws(StatusError) -> CommitOutcome {
     let attempt = CommitAttempt(request, ending: conditions)
-    guard let first = await result(of: attempt) else { throw Self.shutDown }
+    guard let first = await result(of: attempt) else { throw StatusError.shuttingDown }
     if case .ended(let result) = first { return try result.get() }
     // Not on the caller's event loop: the time to find the next one grows with the number of those that wait.
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -282,7 +280,7 @@ extension EmbeddedStorage {
         guard rounds <= ReadCheck.maximumRounds else { throw StatusError.transactionConflict }
         try await checkReads(of: &attempt)
       }
-      guard let next = await self.result(of: attempt) else { throw Self.shutDown }
+      guard let next = await self.result(of: attempt) else { throw StatusError.shuttingDown }
       result = next
     }
   }

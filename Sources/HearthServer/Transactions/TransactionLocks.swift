@@ -62,7 +62,6 @@ final class TransactionLocks: Sendable {
     code: .aborted, message: "Too much contention on these documents. Please try again.")
   private static let timeout = StatusError(code: .aborted, message: "Transaction lock timeout.")
   private static let cancelled = StatusError(code: .cancelled, message: "The call was cancelled.")
-  private static let closed = StatusError(code: .unavailable, message: "the server is shutting down")
 
   // MARK: - Transactions
 
@@ -144,7 +143,7 @@ final class TransactionLocks: Sendable {
       await withCheckedContinuation { continuation in
         let known = state.withLock { state -> Decision? in
           if let known = state.decisions.removeValue(forKey: ticket) { return known }
-          if state.isClosed { return .failure(Self.closed) }
+          if state.isClosed { return .failure(.shuttingDown) }
           state.waiting[ticket] = continuation
           return nil
         }
@@ -173,7 +172,7 @@ final class TransactionLocks: Sendable {
       defer { state.waiting = [:] }
       return state.waiting.values.map(\.self)
     }
-    for continuation in waiting { continuation.resume(returning: .failure(Self.closed)) }
+    for continuation in waiting { continuation.resume(returning: .failure(.shuttingDown)) }
   }
 
   // MARK: - Waiting

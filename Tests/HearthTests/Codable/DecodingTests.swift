@@ -55,7 +55,7 @@ struct DecodingTests {
     let failure = try failure(value, as: Int8.self)
     #expect(failure.kind == .dataCorrupted)
     #expect(failure.path == "x")
-    #expect(failure.text.contains("is no Int8 (field x of document rooms/eros)"))
+    #expect(failure.text.contains("does not fit in Int8 (field x of document rooms/eros)"))
   }
 
   @Test("a negative number is no unsigned one")
@@ -157,7 +157,7 @@ struct DecodingTests {
     #expect(try one(.bytes([1, 2]), as: Data.self) == Data([1, 2]))
     #expect(try one(.bytes([]), as: Data.self) == Data())
     #expect(try one("AQI=", as: Data.self) == Data([1, 2]))
-    #expect(try failure("?", as: Data.self).text == "The text is no valid Base64 (field x of document rooms/eros).")
+    #expect(try failure("?", as: Data.self).text == "The text is not valid Base64 (field x of document rooms/eros).")
     #expect(try one("https://example.com/a", as: URL.self) == URL(string: "https://example.com/a"))
     #expect(try failure("", as: URL.self).kind == .dataCorrupted)
     #expect(try one(1.5, as: Decimal.self) == Decimal(1.5))

@@ -125,9 +125,9 @@ struct CommandGrammarTests {
     arguments: [
       ("n:down", "\"down\" (character 3). Write 'n:desc'"), ("n up", "Write 'n:asc'"), ("n:dsc", "Write 'n:desc'"),
       ("n:sideways", "The directions are asc and desc"), ("n:", "Write 'n:desc' or 'n'"), (":desc", "field is missing"),
-      ("n,m", "(character 2) is no part of it. Repeat --order-by for each further one: --order-by 'n' --order-by 'm'."),
+      ("n,m", "(character 2) is not part of it. Repeat --order-by for each further one: --order-by 'n' --order-by 'm'"),
       ("n:desc;", "Write 'n:desc'"), ("n desc; m", "--order-by 'n desc' --order-by 'm'"), ("-n", "Write 'n:desc'"),
-      ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"), ("n,desc", "is no part of it. Write 'n:desc'"),
+      ("n desc asc", "Write 'n:desc'"), ("a/b", "character /"), ("n,desc", "is not part of it. Write 'n:desc'"),
       ("n, DESC, m", "--order-by 'n:desc' --order-by 'm'"),
       ("n=desc", "not behind \"=\" (character 2). Write 'n:desc'"),
       ("n/asc", "Write 'n:asc'"), ("addr[\"zip\"]", "written with dots: addr.zip."),

@@ -42,7 +42,7 @@ extension StoredDecoder {
     case .largeInteger(let integer): (exact, number) = (I(exactly: integer), "\(integer)")
     default: throw mismatch(I.self, content, step())
     }
-    guard let exact else { throw corrupted("the number \(number) is no \(I.self)", step()) }
+    guard let exact else { throw corrupted("the number \(number) does not fit in \(I.self)", step()) }
     return exact
   }
 
@@ -185,13 +185,15 @@ extension StoredDecoder {
 
   private func base64(_ value: StoredValue, _ step: @autoclosure () -> CodingStep?) throws -> Data {
     guard let data = Data(base64Encoded: try string(value, step())) else {
-      throw corrupted("the text is no valid Base64", step())
+      throw corrupted("the text is not valid Base64", step())
     }
     return data
   }
 
   private func url(_ value: StoredValue, _ step: @autoclosure () -> CodingStep?) throws -> URL {
-    guard let url = URL(string: try string(value, step())) else { throw corrupted("the text is no valid URL", step()) }
+    guard let url = URL(string: try string(value, step())) else {
+      throw corrupted("the text is not a valid URL", step())
+    }
     return url
   }
 
@@ -204,7 +206,7 @@ extension StoredDecoder {
       if let decimal = Decimal(string: "\(integer)") { return decimal }
     case .double(let double):
       let decimal = double.isFinite ? Decimal(double) : .nan
-      guard !decimal.isNaN else { throw corrupted("the number \(double) is no Decimal", step()) }
+      guard !decimal.isNaN else { throw corrupted("the number \(double) cannot be a Decimal", step()) }
       return decimal
     default: break
     }

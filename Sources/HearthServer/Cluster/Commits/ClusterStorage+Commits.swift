@@ -30,7 +30,7 @@
         case .blocked(let blockage)?:
           attempt.seniority = blockage.seniority
           try await wait(attempt, for: blockage)
-        case nil: throw Self.shutDown
+        case nil: throw .shuttingDown
         }
       }
     }

@@ -16,7 +16,7 @@
       get throws {
         let id = try row.withBytes(Column.id) { try ClusterNames.id(of: $0, in: "hearth_documents") }
         guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), let key = try? DocumentKey(path.appending(id)) else {
-          throw ClusterSnapshot.damaged("table hearth_documents, collection \(path): \"\(id)\" is no document id")
+          throw ClusterSnapshot.damaged("table hearth_documents, collection \(path): \"\(id)\" is not a document id")
         }
         return key
       }

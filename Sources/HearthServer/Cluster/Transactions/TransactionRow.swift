@@ -34,7 +34,7 @@
 
     init(_ row: PostgresRow) throws {
       guard let state = State(rawValue: try row.int16(0)) else {
-        throw StatusError(code: .dataLoss, message: "Table hearth_transactions: \(try row.int16(0)) is no state.")
+        throw StatusError(code: .dataLoss, message: "Table hearth_transactions: \(try row.int16(0)) is not a state.")
       }
       self.state = state
       let version = try row.version(1)

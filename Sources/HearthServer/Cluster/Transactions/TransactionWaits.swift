@@ -70,7 +70,7 @@
       _ number: WaitTable.Number, _ waiter: Waiter, for blockage: ClusterAttempt.Blockage, since arrival: Int64
     ) -> Decision? {
       state.withLock { state in
-        if state.isClosed { return .failure(ClusterStorage.shutDown) }
+        if state.isClosed { return .failure(.shuttingDown) }
         // Under the lock: a call that is cancelled later is found by its handler.
         if Task.isCancelled { return .failure(Self.cancelled) }
         if let key = state.table.add(number, for: blockage.transactions, blockage.keys, since: arrival) {
@@ -98,7 +98,7 @@
         defer { state.waiters = [:] }
         return state.waiters.values.map(\.self)
       }
-      for waiter in waiters { waiter.resume(returning: .failure(ClusterStorage.shutDown)) }
+      for waiter in waiters { waiter.resume(returning: .failure(.shuttingDown)) }
     }
 
     // MARK: - Looks
