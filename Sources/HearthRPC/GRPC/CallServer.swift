@@ -197,7 +197,7 @@ package final class CallServer: Sendable {
       if !streams.isEnding { streams.calls[ObjectIdentifier(call)] = call }
       return streams.isEnding
     }
-    if isEnding { call.stop(.shuttingDown) }
+    if isEnding { call.stop(Self.shuttingDown) }
   }
 
   private func remove(_ call: ServerCall) {
@@ -219,8 +219,10 @@ package final class CallServer: Sendable {
       defer { streams.calls = [:] }
       return Array(streams.calls.values)
     }
-    for call in calls { call.stop(.shuttingDown) }
+    for call in calls { call.stop(Self.shuttingDown) }
   }
+
+  private static let shuttingDown = CallStatus(.unavailable, StatusError.shuttingDown.message)
 
   /// Posts ``ServerCall/Signals/refresh`` to each stream of a method once in every interval, until the task is cancelled. A part of the
   /// streams gets it at a time, so that they do not all work at once.

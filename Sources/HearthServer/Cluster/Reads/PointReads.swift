@@ -3,7 +3,7 @@
   internal import HearthPostgres
   internal import Synchronization
 
-  /// The reads of single documents as they are now, of which many share a statement.
+  /// Reads single documents as they are now. Reads at the same time share a statement.
   ///
   /// A read of a quiet node goes at once. While ``maximumStatements`` are on their way, later reads wait, and the next statement takes them together:
   /// ten documents cost PostgreSQL and the node little more than one. A statement is sent after all of its reads have come, so each of them sees what
@@ -30,7 +30,7 @@
     /// The reads of a statement, in order.
     fileprivate struct Group {
       var members: [(place: WaitingRead, key: DocumentKey)] = []
-      /// That of the earliest read.
+      /// The deadline of the earliest read.
       var deadline = ContinuousClock.Instant.now + ClusterEngine.callTime
     }
 
