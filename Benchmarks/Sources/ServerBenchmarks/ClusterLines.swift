@@ -2,7 +2,7 @@ internal import Foundation
 
 /// One server over files, one over PostgreSQL, and four that share a PostgreSQL database: `--cluster`.
 enum ClusterLines {
-  static let all: [Line] = [fill] + calls + [oneDocument, resume, otherNode]
+  static let all: [Line] = [fill] + calls + [oneDocument, resume] + otherNodes
 
   private static let fill: Line = {
     var line = CallLines.fill
@@ -45,13 +45,18 @@ enum ClusterLines {
     Reading(try run.measure("resume", on: run.server(column), ["samples": run.isQuick ? 7 : 25]), \.p50)
   }
 
-  private static let otherNode = Line(
-    name: "other", title: "commit to a listener, of four nodes at another one, p99", unit: .time
-  ) { column, run in
-    var options: [String: Double] = ["clients": 1, "samples": run.isQuick ? 50 : 400]
-    if column == .nodes, let other = run.others.first { options["listeners-port"] = Double(other.port) }
-    let reading = try run.measure("fan-out", on: run.server(column), options)
-    return Reading(value: reading.p99, note: reading.note ?? reading.p50.map { "p50 " + ServerTable.text($0, .time) })
+  private static let otherNodes = [(1, "a listener"), (2_000, "each of 2,000 listeners")].map { listeners, title in
+    Line(
+      name: "other-\(listeners)", title: "commit to \(title), of four nodes at another one, p99", unit: .time
+    ) { column, run in
+      // The emulator runs the query for each listener and each commit.
+      if column == .emulator, listeners > 1 { return .none }
+      var options: [String: Double] = ["clients": Double(listeners)]
+      options["samples"] = listeners > 1 ? run.isQuick ? 10 : 50 : run.isQuick ? 50 : 400
+      if column == .nodes, let other = run.others.first { options["listeners-port"] = Double(other.port) }
+      let reading = try run.measure("fan-out", on: run.server(column), options)
+      return Reading(value: reading.p99, note: reading.note ?? reading.p50.map { "p50 " + ServerTable.text($0, .time) })
+    }
   }
 
   /// Lets a load generator for each node share the clients.

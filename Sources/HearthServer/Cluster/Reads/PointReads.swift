@@ -146,6 +146,7 @@
 
     /// - Returns: False if reads wait: then the caller keeps its place.
     mutating func endIfIdle() -> Bool {
+      assert(statements > 0, "a statement ends that has not begun")
       guard queue.isEmpty else { return false }
       statements -= 1
       return true
