@@ -79,12 +79,14 @@ struct HeldCalls {
 
   var isEmpty: Bool { writes.isEmpty && listens.isEmpty }
 
-  /// True if a write of the user changes a document in the query's collections.
+  /// True if a write of the user changes a document in the query's collections, or may: the documents of a refused write that is submitted again
+  /// are known only to the file.
   func holdsWrite(of user: String?, in query: Query) -> Bool {
     let scope = CollectionScope(of: query)
     return writes.contains { held in
       LocalStore.isSameUser(held.owner, user)
-        && held.write.mutations.contains { scope.contains($0.key) || query.documentAtPath == $0.key }
+        && (held.write.resubmits != nil
+          || held.write.mutations.contains { scope.contains($0.key) || query.documentAtPath == $0.key })
     }
   }
 
