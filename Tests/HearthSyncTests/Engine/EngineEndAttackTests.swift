@@ -91,7 +91,7 @@ struct EngineEndAttackTests {
     let target = try #require(client.engine.targetID(of: rooms))
     try? client.fill(target, [found("rooms/1", 20, ["n": .integer(7)])], at: 20)
     cache.wait(5)
-    print("reader31 unreadableAtBackend", client.writes[write] as Any, client.writeStream as Any, client.sentBatches.count)
+    print("reader31 unreadableAtBackend", client.writes[write] as Any, client.sentBatches.count)
     try? client.commit(at: 30)
     cache.wait(5)
     let end = try #require(client.writes[write])

@@ -85,7 +85,8 @@ struct ClientEndAttackTests {
 
   // MARK: - Reads of the next client
 
-  @Test("the next client's read from the server has the backend's state", arguments: [FirestoreSource.server, .default])
+  @Test(
+    "the next client's read from the server has the backend's state", arguments: [FirestoreSource.server, .default])
   func staleRead(source: FirestoreSource) async throws {
     try await ScriptedBackend.run { backend in
       let db = backend.firestore(named: "phone")
