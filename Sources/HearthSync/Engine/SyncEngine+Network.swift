@@ -23,6 +23,8 @@ extension SyncEngine {
   func stopSending() {
     link.forbid(.ending)
     closeStreams()
+    // A resolver of the program would use a client that has been terminated.
+    follow(conflicts.stop())
     storeHeldWrites(attempts: 1)
   }
 
