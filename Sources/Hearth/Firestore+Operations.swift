@@ -129,8 +129,9 @@ extension Firestore {
   /// | a bundle that is not loaded; enabling or disabling the network, or an index configuration, while waiting for the cache's folder | `cancelled` | `cancelled` |
   /// | a sequence of snapshots | `cancelled` | |
   ///
-  /// A write that is on its way to the backend can still be answered for a second: then its task or completion gets the answer, and the write is
-  /// not sent again. Nothing is waited for if no write is on its way.
+  /// A write that is on its way to the backend can still be confirmed for a second: then its task or completion succeeds, and the write is not sent
+  /// again. Nothing is waited for if no write is on its way. An object that the app makes in the meantime, without waiting for the end of this one,
+  /// begins its work after that.
   ///
   /// A transaction's block that goes on afterwards gets `failedPrecondition` from ``Transaction/getDocument(_:)``; if it ends with an
   /// error, the task gets that error. ``getQuery(named:)`` has no error and returns nil.

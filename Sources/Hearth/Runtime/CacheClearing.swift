@@ -24,7 +24,7 @@ struct CacheClearing: Sendable {
 
   /// The time for the clients to leave begins when the queue runs this, even if the queue was busy for long.
   func begin() {
-    LoopQueues.queue(forFolder: folder).async { attempt(1, until: .now + limit) }
+    LoopQueue.queue(forFolder: folder).queue.async { attempt(1, until: .now + limit) }
   }
 
   /// After so many attempts, the clients that have opened the cache since are asked as well.
@@ -42,7 +42,7 @@ struct CacheClearing: Sendable {
         return completion(.firestore(opening: error))
       }
       if number % Self.attemptsBetweenRequests == 1 { request.ask(clientsOf: folder) }
-      LoopQueues.queue(forFolder: folder).asyncAfter(deadline: .now() + Self.pause.dispatchInterval) {
+      LoopQueue.queue(forFolder: folder).queue.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) {
         attempt(number + 1, until: deadline)
       }
     }

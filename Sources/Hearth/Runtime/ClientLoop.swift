@@ -67,7 +67,7 @@ final class ClientLoop {
   private var clientCount = 0
   private let lostWrites = LostWrites()
   /// True once the client is being stopped. It is then not suspended for another process, which gets the folder soon in any case.
-  private var isStopping = false
+  private(set) var isStopping = false
   /// The time until which the cache is not given back, because giving it back did not help.
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()
@@ -126,6 +126,11 @@ final class ClientLoop {
       giveWayIfNeeded()
       reopenIfNeeded(post: post)
     }
+  }
+
+  /// True while a client that was stopped hears the answers to what it has sent.
+  var awaitsAnswers: Bool {
+    if case .stopped(_, _?) = state { true } else { false }
   }
 
   private func handle(_ message: RunningClient.Message) {

@@ -65,9 +65,10 @@ final class ClientRuntime: Sendable {
   /// All completions and listeners of the application run here, one after the other.
   let callbackQueue: DispatchQueue
   let bundleTurns = BundleTurns()
+  let pauses = Pauses()
   let instruments: ClientInstruments
-  private let loopQueue: DispatchQueue
-  private let mailbox = Mutex(Mailbox())
+  private let loopQueue: LoopQueue
+  private let mailbox: Mutex<Mailbox>
   /// Locked only while a drain runs, so there is never contention.
   private let loop: Mutex<ClientLoop>
   private let lastID = Atomic<Int>(0)
@@ -76,9 +77,10 @@ final class ClientRuntime: Sendable {
   init(_ configuration: ClientConfiguration) {
     callbackQueue = DispatchQueue(label: "hearth.callbacks", target: configuration.callbackQueue)
     instruments = configuration.instruments
-    loopQueue = LoopQueues.queue(for: configuration.cache)
-    loop = Mutex(ClientLoop(configuration, on: loopQueue))
-    post(.start)
+    loopQueue = LoopQueue.queue(for: configuration.cache)
+    loop = Mutex(ClientLoop(configuration, on: loopQueue.queue))
+    mailbox = Mutex(Mailbox(messages: [.start], isDrainScheduled: true))
+    loopQueue.start { self.drain() }
     configuration.credentials.users?.observe(self, known: configuration.credentials.initialUser)
   }
 
@@ -86,8 +88,9 @@ final class ClientRuntime: Sendable {
   init(failing error: NSError, callbackQueue: DispatchQueue) {
     self.callbackQueue = DispatchQueue(label: "hearth.callbacks", target: callbackQueue)
     instruments = ClientInstruments()
-    loopQueue = DispatchQueue(label: "hearth.client")
-    loop = Mutex(ClientLoop(failing: error, on: loopQueue))
+    loopQueue = LoopQueue()
+    loop = Mutex(ClientLoop(failing: error, on: loopQueue.queue))
+    mailbox = Mutex(Mailbox())
   }
 
   // MARK: - Operations
@@ -136,7 +139,7 @@ final class ClientRuntime: Sendable {
   func refuse(
     _ error: NSError, on queue: DispatchQueue?, _ callback: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
-    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue ?? loopQueue, callback: callback)
+    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue ?? loopQueue.queue, callback: callback)
     listener.deliver(.failure(error))
     return ListenerHandle { listener.remove() }
   }
@@ -360,6 +363,7 @@ final class ClientRuntime: Sendable {
   func stop(_ completion: @escaping @Sendable (NSError?) -> Void) {
     isStopping.store(true, ordering: .relaxed)
     post(.stop(completion))
+    pauses.end()
   }
 
   @discardableResult
@@ -381,17 +385,18 @@ final class ClientRuntime: Sendable {
       defer { mailbox.isDrainScheduled = true }
       return !mailbox.isDrainScheduled
     }
-    if mustSchedule { loopQueue.async { self.drain() } }
+    if mustSchedule { loopQueue.queue.async { self.drain() } }
   }
 
   private func drain() {
     while let messages = takeMessages() {
-      let pause = loop.withLock { loop in
+      let (pause, isEnding) = loop.withLock { loop in
         loop.handle(messages) { [weak self] in self?.post($0) }
-        return loop.takePause()
+        return (loop.takePause(), loop.isStopping ? loop.awaitsAnswers : nil)
       }
+      if let isEnding { loopQueue.note(self, isEnding: isEnding) }
       // Retains the runtime: calls that wait for the folder are answered even if the client is released.
-      if let pause { loopQueue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
+      if let pause { loopQueue.queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
     }
   }
 
@@ -411,28 +416,6 @@ extension ClientRuntime: UserObserver {
   /// Operations that were called before belong to the former user, those called afterwards to this one.
   func userChanged(to user: RequestUser) {
     post(.call(.changeUser(user.name)))
-  }
-}
-
-/// Clients on one cache folder share a queue, so that a client that is started after another was terminated opens the file only
-/// when the other has closed it.
-enum LoopQueues {
-  private static let queues = Mutex<[String: DispatchQueue]>([:])
-
-  static func queue(for cache: ClientConfiguration.Cache) -> DispatchQueue {
-    switch cache {
-    case .memory: DispatchQueue(label: "hearth.client")
-    case .file(let folder, _): queue(forFolder: folder)
-    }
-  }
-
-  static func queue(forFolder folder: String) -> DispatchQueue {
-    queues.withLock { queues in
-      if let queue = queues[folder] { return queue }
-      let queue = DispatchQueue(label: "hearth.client")
-      queues[folder] = queue
-      return queue
-    }
   }
 }
 

@@ -46,9 +46,10 @@ final class TransactionRunner: Sendable {
       return state.backoff.nextDelay(now: .zero, jitter: Double.random(in: -0.5...0.5))
     }
     guard delay > .zero else { return Self.threads.run(attempt) }
-    let milliseconds = Int(delay / .milliseconds(1))
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
-      Self.threads.run(attempt)
+    do throws(ProgrammingError) {
+      try firestore.startedRuntime().pauses.run(after: delay) { [self] in Self.threads.run(attempt) }
+    } catch {
+      failed(.terminated)
     }
   }
 

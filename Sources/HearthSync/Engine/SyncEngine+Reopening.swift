@@ -29,8 +29,12 @@ extension SyncEngine {
     let news = localStore.takeNews()
     // Others may also have come and gone unseen.
     let mayLackAnswers = membership.mayLackAnswers || news.isIncomplete || !hasReadNotices
+    var pendingBatches = waits.pendingBatches
+    for batchID in pendingBatches.keys where sender.mayBeAtBackend(batchID) {
+      pendingBatches[batchID]?.mayBeAtBackend = true
+    }
     return SyncHandover(
-      user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
+      user: signedInUser, pendingBatches: pendingBatches, answers: retries.answers,
       answersOfOthers: news.answers,
       heldWrites: held.writes,
       isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes,
@@ -81,7 +85,8 @@ extension SyncEngine {
     // Since the cache was opened anew, this client may have been away.
     let lossReason = membership.mayLackAnswers ? nil : lossReason
     for batchID in gone {
-      let ending = lossReason.map { StatusError.notSaved(batchID, $0) } ?? .outcomeUnknown
+      let mayBeAtBackend = waits.pendingBatches[batchID]?.mayBeAtBackend == true
+      let ending = lossReason.map { StatusError.lost(batchID, mayBeAtBackend: mayBeAtBackend, $0) } ?? .outcomeUnknown
       emit(try waits.completeMissing(batchID, ending, of: localStore.user, in: localStore.outbox))
     }
     membership.hasLookedUpBatches()
@@ -89,8 +94,13 @@ extension SyncEngine {
 }
 
 extension StatusError {
-  fileprivate static func notSaved(_ batchID: BatchID, _ reason: String) -> StatusError {
-    StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")
+  /// The end of a write whose batch is not in the file any more.
+  ///
+  /// `dataLoss` means that it can be made again. So one that may be at the backend gets `unknown`.
+  fileprivate static func lost(_ batchID: BatchID, mayBeAtBackend: Bool, _ reason: String) -> StatusError {
+    let message = "Pending write \(batchID) could not be saved: \(reason)"
+    guard mayBeAtBackend else { return StatusError(code: .dataLoss, message: message) }
+    return .committedPerhaps(message)
   }
 }
 

@@ -92,7 +92,7 @@ extension SyncEngine {
     sender.outboxHasGrown()
     fillWritePipeline()
     for id in waits.takeHeldRequests() {
-      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
+      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: heldWriteCount > 0, link.canWrite))
     }
   }
 
@@ -229,7 +229,9 @@ extension SyncEngine {
     for batch in batches {
       let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
       log(.error, message)
-      emit(waits.complete(batch.batchID, nil, StatusError(code: .dataLoss, message: message)))
+      let mayBeAtBackend = sender.mayBeAtBackend(batch.batchID)
+      let end = mayBeAtBackend ? .committedPerhaps("\(message).") : StatusError(code: .dataLoss, message: message)
+      emit(waits.complete(batch.batchID, nil, end))
     }
     refreshViews(changes, isReversal: true)
     let owner = LocalStore.Owner.user(signedInUser)

@@ -201,7 +201,7 @@ package final class SyncEngine {
       follow(requests.readPendingWrites(id, in: query, maximumDocuments: maximum))
     case .readNamedQuery(let name): follow(requests.readNamedQuery(id, name))
     case .waitForPendingWrites:
-      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: !held.writes.isEmpty, link.canWrite))
+      emit(waits.wait(id, of: signedInUser, in: localStore.outbox, areHeld: heldWriteCount > 0, link.canWrite))
     case .withdraw(let batchID, let evenIfSent, let identity):
       follow(
         waits.withdraw(

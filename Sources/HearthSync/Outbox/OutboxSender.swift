@@ -140,6 +140,11 @@ struct OutboxSender {
     return Set(sent + parting.values.flatMap { $0.batches.map(\.batchID) })
   }
 
+  /// True if the batch is at the backend, or may be, as far as it is known without the file.
+  func mayBeAtBackend(_ batchID: BatchID) -> Bool {
+    batchesAtBackend.contains(batchID) || uncertain.contains(batchID)
+  }
+
   /// True if a batch on its way writes one of the documents.
   func isWriting(any keys: Set<DocumentKey>) -> Bool {
     batches.contains { $0.mutations.contains { keys.contains($0.key) } }

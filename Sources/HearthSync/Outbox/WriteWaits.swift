@@ -8,6 +8,8 @@ struct WriteWaits {
     /// Tells the batch from another one with the same number, in a file that has taken the place of the one it was stored in.
     var identity: BatchIdentity?
     var writes: [WriteID] = []
+    /// True if an earlier engine has sent the batch, or may have.
+    var mayBeAtBackend = false
   }
 
   private(set) var pendingBatches: [BatchID: Wait]

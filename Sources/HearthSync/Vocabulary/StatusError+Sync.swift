@@ -55,6 +55,13 @@ extension StatusError {
       code: .cancelled, message: "'waitForPendingWrites' callback is cancelled due to a user change.")
   }
 
+  /// The end of a write that was sent and whose answer will not be heard.
+  static func committedPerhaps(_ message: String) -> StatusError {
+    StatusError(
+      code: .unknown,
+      message: "\(message) It was sent before; it is unknown whether the backend has committed it.")
+  }
+
   /// A write of this client is gone from the outbox that it shares with others, and the notice of its answer as well.
   static var outcomeUnknown: StatusError {
     StatusError(

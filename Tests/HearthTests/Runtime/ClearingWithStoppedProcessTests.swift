@@ -101,7 +101,7 @@ struct ClearingWithStoppedProcessTests {
     let folder = try #require(clearing.cacheFolder)
     try await clearing.terminate()
     let (isBusy, end) = (DispatchSemaphore(value: 0), Outcome<Void>())
-    LoopQueues.queue(forFolder: folder).async { isBusy.wait() }
+    LoopQueue.queue(forFolder: folder).queue.async { isBusy.wait() }
     CacheClearing(folder: folder, limit: .seconds(1)) { end.resolve($0) }.begin()
     DispatchQueue.global().asyncAfter(deadline: .now() + 1.2) { isBusy.signal() }
     try await end.value()
