@@ -132,7 +132,7 @@ struct CodingErrorTests {
       case "UInt": try fixture.failure([String: [String: UInt]].self, fields).text
       default: try fixture.failure([String: [String: Int64]].self, fields).text
       }
-    #expect(text == "The number -0.5 is no \(type) (field x.a of document rooms/eros).")
+    #expect(text == "The number -0.5 is not a value of \(type) (field x.a of document rooms/eros).")
   }
 
   // MARK: - Encoding

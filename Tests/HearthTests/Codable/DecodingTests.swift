@@ -55,7 +55,7 @@ struct DecodingTests {
     let failure = try failure(value, as: Int8.self)
     #expect(failure.kind == .dataCorrupted)
     #expect(failure.path == "x")
-    #expect(failure.text.contains("does not fit in Int8 (field x of document rooms/eros)"))
+    #expect(failure.text.contains("is not a value of Int8 (field x of document rooms/eros)"))
   }
 
   @Test("a negative number is no unsigned one")

@@ -42,7 +42,7 @@ extension StoredDecoder {
     case .largeInteger(let integer): (exact, number) = (I(exactly: integer), "\(integer)")
     default: throw mismatch(I.self, content, step())
     }
-    guard let exact else { throw corrupted("the number \(number) does not fit in \(I.self)", step()) }
+    guard let exact else { throw corrupted("the number \(number) is not a value of \(I.self)", step()) }
     return exact
   }
 
