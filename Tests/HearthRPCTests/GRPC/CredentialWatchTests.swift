@@ -1,4 +1,6 @@
+import HearthModel
 import NIOEmbedded
+import Synchronization
 import Testing
 
 @testable import HearthRPC
