@@ -1,4 +1,5 @@
 import HearthModel
+import HearthRPC
 import Synchronization
 import TestSupport
 import Testing
@@ -121,7 +122,7 @@ struct DatabaseSimulation {
       switch table.admit(id, kind) {
       case .admitted: openings[id] = .admitted(kind)
       case .full: fail(id, Self.full)
-      case .shutDown: fail(id, DatabaseTable<TabledDatabase, Int>.shutDownError)
+      case .shutDown: fail(id, StatusError.shuttingDown)
       }
     case .admitted(let kind):
       if generator.chance(20) { return fail(id, Self.injected) }
