@@ -139,7 +139,7 @@ struct DataCommandTests {
         (["set", "a/b", "--json", "{bad"], "--json, line 1, column 2"), (["delete", "a"], "--recursive"),
         (["set", "a/b", "--json", #"["x"]"#], "--json: an object with the fields is expected."),
         (["set", "a/b", "--json", #"{"n": {"$increment": "1"}}"#], "field n.$increment: a number is expected."),
-        (["set", "a/b", "--json", #"{"n": [{"$increment": 1}]}"#], "no element of an array"),
+        (["set", "a/b", "--json", #"{"n": [{"$increment": 1}]}"#], "nor an element of an array"),
         (["set", "a/b", "--json", #"{"n": {"$incremnt": 1}}"#], "the nearest is the change $increment"),
         (["set", "a/b", "--json", #"{"n": {"$delete": true}}"#], "$delete needs --merge or --update"),
         (["get", "a/b", "--host", "http://x"], "--host"), (["query", "a", "--select", "x,"], "--select"),
