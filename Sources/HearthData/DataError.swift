@@ -33,6 +33,15 @@ extension DataError {
     DataError("\"\(path)\" \(fault)")
   }
 
+  /// A file or a stream that the system does not let us use.
+  ///
+  /// - Parameters:
+  ///   - place: Its name, such as `"fields.json"`.
+  ///   - what: The work that failed, such as "read".
+  package static func file(_ place: String, cannotBe what: String, _ error: any Error) -> DataError {
+    DataError("\(place) cannot be \(what): \(FileFailure.reason(error)).")
+  }
+
   /// True if the other end has ended a handshake because of this end's certificate (RFC 8446, section 6.2).
   private static func refusesCertificate(_ message: String) -> Bool {
     ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_EXPIRED", "ALERT_CERTIFICATE_UNKNOWN"]
@@ -41,6 +50,11 @@ extension DataError {
 
   private static let startHint =
     " Is the backend running there? Start one with `hearth serve --in-memory` or `hearth serve --data FOLDER`, or name another with --host."
+
+  /// True if this end has lost the connection, or had none. The message of a backend that has answered is its own.
+  private static func isOfConnection(_ message: String) -> Bool {
+    ["Cannot connect to ", "Lost the connection to ", " is unavailable: "].contains(where: message.contains)
+  }
 
   /// True if a write that needs a document found none (`hearth serve` and Cloud Firestore, Google's emulator).
   private static func findsNoDocument(_ message: String) -> Bool {
@@ -88,32 +102,35 @@ extension DataError {
       self.init("\(what): the host of \(place) is not known: no name server has an address for it.")
       return
     }
+    let isOfToken = error.message.contains("token is not accepted")
     let hint =
       switch error.code {
       case .unavailable where error.message.contains("does not use TLS"): " Leave out --tls."
-      // The backend has answered.
-      case .unavailable where error.message.contains("The token cannot be verified"): ""
       case .unavailable where error.message.contains("HTTP/2 connection preface"):
         " Is a Firestore backend there? If it uses TLS, add --tls."
-      case .unavailable:
-        Self.startHint
+      case .unavailable where Self.isOfConnection(error.message): Self.startHint
       case .notFound where Self.findsNoDocument(error.message):
         " `hearth data set --merge` creates a document that is missing."
       case .invalidArgument where error.message.contains("invalid jwt"):
         " What was given with --token or HEARTH_TOKEN is not a token. A token is a JSON Web Token: three parts with full stops between "
           + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "
-          + "user. This server does not tell callers apart, so it takes \"owner\" as well, and none: leave out both."
+          + "user. This server verifies no token, so the third part may be empty; the text then ends with the second full stop. Without "
+          + "--token and HEARTH_TOKEN you call as the owner, for whom no rules apply."
+      case .unauthenticated where !hasCaller && isOfToken:
+        " No token was given. To a server without TLS `hearth data` sends \"owner\" then, and this one is locked: give --token or "
+          + "HEARTH_TOKEN."
       case .unauthenticated where error.message.contains("not a JSON Web Token"):
         " Users have a token of three parts with full stops between them, which Firebase Auth (getIDToken) or an OpenID provider gives; "
           + "administrators have a line of the server's --admin-token-file. Give one of them with --token or HEARTH_TOKEN."
-      case .unauthenticated where error.message.contains("token is not accepted"):
+      case .unauthenticated where isOfToken:
         " Give another one with --token or HEARTH_TOKEN."
       case .unauthenticated where hasCaller:
         " The backend does not accept the token or the key that was given: give another one."
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .permissionDenied where hasCaller:
-        " The caller whose token was given may not do this: give that of another one with --token (or HEARTH_TOKEN). `hearth rules explain` "
-          + "shows which rule decides."
+        " The caller whose token was given may not do this: give that of another one with --token (or HEARTH_TOKEN). Users may do what the "
+          + "rules allow, in the projects of the server's --project; `hearth rules explain` shows which rule decides. Only administrators "
+          + "may list databases and collections, and export all of them."
       case .permissionDenied:
         " Another caller may be allowed to: give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .deadlineExceeded: " The backend at \(place) is slow; ask for less with --limit, or try again."

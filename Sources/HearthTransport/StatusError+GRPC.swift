@@ -37,6 +37,9 @@ extension StatusError {
   private init(_ error: RPCError, endpoint: String, stage: CallStage) {
     let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
     switch (code, error.cause) {
+    case (.unavailable, nil) where stage == .unknown && !error.metadata.isEmpty:
+      // Only an answer has metadata: the backend is there, and says what is not.
+      self.init(code: .unavailable, message: error.message)
     case (.unavailable, _) where stage == .connecting:
       self.init(code: .unavailable, message: "Cannot connect to \(endpoint): \(StatusError.chain(error))")
     case (.unavailable, _) where stage == .unknown:

@@ -1,5 +1,6 @@
 import HearthModel
 import HearthTransport
+import Logging
 import Testing
 
 @testable import HearthData
@@ -139,6 +140,78 @@ struct CommandLineTests {
     let with = DataError(error, doing: "Reading", at: "x:1", hasCaller: true).description
     #expect(with.contains("The caller whose token was given may not do this"), "\(with)")
     #expect(!with.contains("credentials") && !with.contains(".."), "\(with)")
+  }
+
+  @Test("only a connection that failed brings the advice to start a backend")
+  func unavailable() {
+    func text(_ message: String) -> String {
+      DataError(StatusError(code: .unavailable, message: message), doing: "Reading", at: "x:1", hasCaller: false)
+        .description
+    }
+    for answer in ["The database is out of reach; try again.", "The server is shutting down."] {
+      #expect(text(answer) == "Reading: UNAVAILABLE: \(answer)")
+    }
+    for failure in ["Cannot connect to x:1: it is slow", "x:1 is unavailable: no", "Lost the connection to x:1: end"] {
+      #expect(text(failure).contains("Start one with `hearth serve --in-memory`"), "\(text(failure))")
+    }
+  }
+
+  @Test("a locked server without TLS that refuses the owner asks for the token that was not given")
+  func lockedWithoutTLS() {
+    let message = "The token is not accepted: it is none of the administrators' secrets, and not a JSON Web Token."
+    func text(_ hasCaller: Bool) -> String {
+      DataError(
+        StatusError(code: .unauthenticated, message: message), doing: "Reading", at: "x:1", hasCaller: hasCaller
+      ).description
+    }
+    #expect(text(false).contains("No token was given. To a server without TLS `hearth data` sends \"owner\""))
+    #expect(!text(true).contains("No token was given"))
+  }
+
+  @Test("calls that are repeated for want of room say so once, and before they end")
+  func retries() async throws {
+    let notices = FailureList()
+    var options = ConnectionChoice.Options()
+    options.host = "127.0.0.1:1"
+    let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }
+    let backend = try DataBackend(
+      ConnectionChoice(options, environment: [:]), logger: quiet, pause: .milliseconds(1), onRetry: { notices.add($0) })
+    for code in [StatusCode.aborted, .resourceExhausted, .resourceExhausted] {
+      var failures = 3
+      try await backend.retrying("Writing") { () async throws(StatusError) in
+        failures -= 1
+        if failures >= 0 { throw StatusError(code: code, message: "The server's disk is full.") }
+        #expect(notices.all.count == (code == .aborted ? 0 : 1))
+      }
+    }
+    #expect(notices.all == ["Writing: The server's disk is full. It is tried again, for about a minute."])
+    await backend.shutdown()
+  }
+
+  @Test("a token with the word before it is refused with the option that it comes from")
+  func bearer() {
+    var options = ConnectionChoice.Options()
+    func text(_ environment: [String: String]) -> String {
+      do {
+        _ = try ConnectionChoice(options, environment: environment)
+        return "taken"
+      } catch {
+        return error.description
+      }
+    }
+    #expect(text(["HEARTH_TOKEN": "Bearer a.b."]).hasPrefix("HEARTH_TOKEN begins with the word Bearer"))
+    options.token = "bearer a.b."
+    #expect(text([:]).hasPrefix("--token begins with the word Bearer"))
+  }
+
+  @Test("a name with a dot is pointed out where it is no path")
+  func dottedNames() throws {
+    var write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))
+    let advice = write.nameAdvice(json: #"{"x": 1, "a.b": {"c.d": 1}}"#)
+    #expect(advice?.hasPrefix("The field `a.b` has a dot in its name.") == true, "\(advice ?? "")")
+    for json in [#"{"a": 1}"#, #"{"...": 1}"#, "[]", "{"] { #expect(write.nameAdvice(json: json) == nil) }
+    write.mode = .update
+    #expect(write.nameAdvice(json: #"{"a.b": 1}"#) == nil)
   }
 
   @Test("collections with commas are refused with the option for each, and taken in backquotes")

@@ -56,6 +56,26 @@ struct EmptyResultAdviceTests {
     }
   }
 
+  @Test("a field with a dot in its name is shown in backquotes, and as such where a path was written")
+  func dots() throws {
+    let fields: MapValue = ["a.b": 1, "c": 2]
+    #expect(
+      try advice("a.b == 1", fields)
+        == "The document has no field a.b, but a field `a.b`, with a dot in its name. Write '`a.b` == 1'.")
+    #expect(try advice("colour == 1", fields) == "The document has no field colour; the fields are `a.b`, c.")
+    #expect(try advice("x.b == 1", fields)?.contains("with a dot") == false)
+  }
+
+  @Test(
+    "a text that no document has is answered with one that some have",
+    arguments: [
+      ("x == ca", #"Did you mean "CA"? Write 'x == "CA"'."#), ("x == zebra", #"Their x is, for example, "NY"."#),
+      ("x == CA", nil), ("x != ca", nil), ("x > ca", nil),
+    ] as [(String, String?)])
+  func texts(condition: String, expected: String?) throws {
+    #expect(try advice(condition, ["x": "NY"], ["x": "CA"]) == expected)
+  }
+
   @Test("one document of the right type is enough for no advice, and several types are all named")
   func mixed() throws {
     #expect(try advice("x == 1", ["x": 2], ["x": "a"]) == nil)

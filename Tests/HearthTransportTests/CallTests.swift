@@ -252,6 +252,23 @@ struct HeaderTests {
     await backend.kill()
   }
 
+  @Test("a backend that answers that it is unavailable is quoted, and not said to be out of reach")
+  func unavailableAnswer() async throws {
+    let backend = try await ScriptedBackend.start([
+      "Commit": { _ in
+        throw RPCError(
+          code: .unavailable, message: "The database is out of reach; try again.", metadata: ["details": "1"])
+      }
+    ])
+    let transport = try FirestoreTransport(configuration(port: backend.port))
+    let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(error?.message == "The database is out of reach; try again.")
+    await backend.kill()
+    let lost = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(lost?.code == .unavailable && lost?.message.contains(" is unavailable: ") == true, "\(lost?.message ?? "")")
+    await transport.shutdown()
+  }
+
   @Test("a backend that repeats tokens in its messages does not bring them into errors")
   func repeatedTokens() async throws {
     let refuse: Script = { call in

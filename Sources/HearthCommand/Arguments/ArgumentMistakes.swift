@@ -59,15 +59,17 @@ struct ArgumentMistakes {
     var (taken, neighbours) = (0, [String]())
     // The words since the last --where, if all that the command takes besides options stands before it.
     var condition: [String] = []
+    var order: String?
     while let word = rest.popFirst(), word != "--" {
       let before = neighbours
       neighbours = []
       if word.hasPrefix("-"), word.count > 1, Double(word) == nil {
         let name = String(word.prefix { $0 != "=" })
-        condition = []
+        (condition, order) = ([], nil)
         if let option = command.option(name) {
           let value = option.kind == "option" && name == word ? rest.popFirst() : nil
           if name == "--where", let value, taken == command.wordCount { condition = [value] }
+          if option.spellings.contains("--order-by"), let value, taken == command.wordCount { order = value }
         } else {
           sentences.append(Self.unknownOption(name, of: command, path))
         }
@@ -85,7 +87,9 @@ struct ArgumentMistakes {
         neighbours = before + [word]
         guard let count = command.wordCount, taken > count, sentences.isEmpty else { continue }
         let further = rest.prefix { !$0.hasPrefix("-") }
-        if !condition.isEmpty {
+        if let order, let direction = OrderText.direction(meantBy: word), !order.contains(":") {
+          sentences.append("\(Self.start(word, path)) Write --order-by \(ShellWord.bare("\(order):\(direction)")).")
+        } else if !condition.isEmpty {
           sentences.append(Self.cutCondition(condition, [word] + further, path))
         } else if !before.isEmpty {
           sentences.append(Self.surplus(neighbours, [word] + further, of: command, path))
@@ -105,10 +109,27 @@ struct ArgumentMistakes {
       return
         "`\(path.joined(separator: " "))` has no option \(name). The direction stands behind the field: --order-by population:desc."
     }
+    if let meant = otherOptions[typed], command.option(meant) != nil {
+      return "`\(path.joined(separator: " "))` has no option \(name). Did you mean \(meant)?"
+    }
     let nearest = isLetter ? (beginnings.count == 1 ? beginnings[0] : nil) : nearestOption(typed, in: known)
     let advice = nearest.map { "Did you mean \($0)?" } ?? elsewhere(name, of: command, path)
     return "`\(path.joined(separator: " "))` has no option \(name)." + (advice.map { " " + $0 } ?? "")
   }
+
+  /// The names that other tools have for options and subcommands.
+  private static let otherOptions = [
+    "--sort": "--order-by", "--sort-by": "--order-by", "--orderby": "--order-by", "--avg": "--average",
+    "--mean": "--average",
+    "--filter": "--where", "--fields": "--select", "--top": "--limit", "--first": "--limit",
+  ]
+  private static let otherSubcommands = [
+    "ls": "collections", "list": "collections", "find": "query", "search": "query", "select": "query", "rm": "delete",
+    "remove": "delete", "put": "set", "write": "set", "create": "set", "add": "set", "cat": "get", "read": "get",
+    "show": "get",
+    "dump": "export", "backup": "export", "load": "import", "restore": "import", "listen": "watch",
+    "projects": "databases",
+  ]
 
   private static func nearestOption(_ typed: String, in known: [String]) -> String? {
     NearestWord.of(String(typed.dropFirst(2)), in: known.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2)) })
@@ -168,6 +189,8 @@ struct ArgumentMistakes {
     if !owners.isEmpty {
       let commands = owners.map { "`\(prefix) \($0.commandName) \(word)`" }
       advice = "Did you mean \(commands.joined(separator: " or "))?"
+    } else if let meant = otherSubcommands[word], known.contains(meant) {
+      advice = "Did you mean `\(prefix) \(meant)`?"
     } else if let nearest = NearestWord.of(word, in: known) {
       advice = "Did you mean `\(prefix) \(nearest)`?"
     } else if command.option("--" + word) != nil {

@@ -22,7 +22,7 @@ struct QueryOptions: ParsableArguments {
   var conditions: [String] = []
 
   @Option(
-    name: [.customLong("order-by"), .customLong("order")],
+    name: [.customLong("order-by"), .customLong("order")], parsing: .unconditionalSingleValue,
     help: "A field, FIELD:desc or 'FIELD desc'; may be repeated.")
   var orders: [String] = []
 

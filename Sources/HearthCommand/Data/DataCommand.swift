@@ -127,7 +127,8 @@ struct ConnectionOptions: ParsableArguments {
     do {
       let choice = try choice()
       warnOfPlaintext(choice)
-      let backend = try DataBackend(choice, logger: logger)
+      let backend = try DataBackend(
+        choice, logger: logger, onRetry: { Terminal.writeError("hearth data: \(TableLayout.safe($0))") })
       let input = try before(backend)
       let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
       let work = Task { try await body(backend, input) }

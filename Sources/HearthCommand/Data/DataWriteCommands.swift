@@ -40,7 +40,7 @@ struct WriteOptions: ParsableArguments {
     } catch let error as DataError {
       throw error
     } catch {
-      throw DataError("\(place) cannot be read: \(error.localizedDescription)")
+      throw DataError.file(place, cannotBe: "read", error)
     }
   }
 
@@ -55,6 +55,7 @@ struct WriteOptions: ParsableArguments {
       write.mustExist = mustExist
       let mutation = try write.mutation(json: text, place: place, isArgument: file == nil, in: backend.databaseID)
       let version = try await backend.commit(mutation, failure: "Document \"\(document)\" was not written")
+      if let advice = write.nameAdvice(json: text) { Terminal.writeError("hearth data: \(TableLayout.safe(advice))") }
       let (path, time) = (write.key.path.canonicalString, version.timestamp.rfc3339)
       let object = JSONText.object([("path", .string(path)), ("updateTime", .string(time))])
       try StandardOutput().writeLine(

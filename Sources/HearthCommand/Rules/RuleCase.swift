@@ -37,6 +37,22 @@ struct RuleCase {
   /// The request in words, such as `get users/ada`.
   var title: String { "\(method.rawValue) \(path)" }
 
+  /// Names the likely reason for a failure of `resource` or `request.query`, such as a document that was forgotten; nil for none.
+  ///
+  /// - Parameters:
+  ///   - failure: The reason why a condition has no value.
+  ///   - cause: The text of the expression that failed.
+  func hint(_ failure: RuleFailure, at cause: String) -> String? {
+    switch target {
+    case .document(let key):
+      guard case .memberOfNull = failure, cause.hasPrefix("resource"), documents[key] == nil else { return nil }
+      return "there is no document \(path) before the request"
+    case .query(let query):
+      guard query.limit == nil, cause.contains("request.query.limit") else { return nil }
+      return "the query has no limit"
+    }
+  }
+
   func decide(by rules: RuleSet, isTraced: Bool) -> RuleDecision {
     let lookUp = lookUp
     switch target {

@@ -17,7 +17,7 @@ struct RuleCaseResult {
     self.file = file
     self.ruleCase = ruleCase
     isAllowed = decision.isAllowed
-    let looked = (decision.trace?.rules ?? []).map { (rule: $0, text: RulePlaceText($0, of: rules)) }
+    let looked = (decision.trace?.rules ?? []).map { (rule: $0, text: RulePlaceText($0, of: rules, for: ruleCase)) }
     let chosen =
       decision.isAllowed
       ? looked.suffix(1) : looked.filter { !$0.text.isTrue }.prefix(RuleDecision.largestRefusalCount)

@@ -3,7 +3,7 @@ import HearthRules
 
 /// A decision with the value of every expression that was evaluated for it.
 struct RuleExplanation {
-  private let title: String
+  private let ruleCase: RuleCase
   private let decision: RuleDecision
   private let rules: RuleSet
   private let rulesFile: String
@@ -19,7 +19,7 @@ struct RuleExplanation {
   ///   - rules: The rules that decide.
   ///   - rulesFile: The path of the file of rules.
   init(_ ruleCase: RuleCase, by rules: RuleSet, rulesFile: String) {
-    title = ruleCase.title
+    self.ruleCase = ruleCase
     decision = ruleCase.decide(by: rules, isTraced: true)
     self.rules = rules
     self.rulesFile = rulesFile
@@ -29,10 +29,10 @@ struct RuleExplanation {
 
   /// The lines of a report, with nothing in them that a terminal would obey.
   var lines: [String] {
-    var lines = ["\(title): \(decision.isAllowed ? "allowed" : "denied")"]
+    var lines = ["\(ruleCase.title): \(decision.isAllowed ? "allowed" : "denied")"]
     if looked.isEmpty { lines.append("No allow is for this method and path.") }
     for rule in looked {
-      let place = RulePlaceText(rule, of: rules)
+      let place = RulePlaceText(rule, of: rules, for: ruleCase)
       lines += ["", "\(rulesFile):\(place.place): \(place.text)", "  in \(place.match): \(place.result)"]
       for expression in rules.explain(rule) {
         guard lines.count < Self.largestLineCount else { break }
@@ -67,10 +67,10 @@ struct RuleExplanation {
         count += 1
         expressions.append(json(expression))
       }
-      return .object(RulePlaceText(rule, of: self.rules).json + [("expressions", .array(expressions))])
+      return .object(RulePlaceText(rule, of: self.rules, for: ruleCase).json + [("expressions", .array(expressions))])
     }
     return .object([
-      ("request", .string(title)), ("decided", .string(decision.isAllowed ? "allow" : "deny")),
+      ("request", .string(ruleCase.title)), ("decided", .string(decision.isAllowed ? "allow" : "deny")),
       ("rules", .array(rules)),
     ])
   }

@@ -13,18 +13,28 @@ struct RulePlaceText {
   let outcome: Result<RuleValue, RuleFailure>
   /// The innermost expression that failed, with its place; nil if none did.
   private let cause: String?
+  /// The likely reason for the failure.
+  private let hint: String?
 
   private static let longestText = 120
   private static let longestValue = 200
 
-  init(_ rule: RuleTrace.Rule, of rules: RuleSet) {
+  init(_ rule: RuleTrace.Rule, of rules: RuleSet, for ruleCase: RuleCase) {
     (line, column) = rules.source.position(of: Int(rule.range.start))
     match = rule.title
     text = rules.source.excerpt(of: rule.range, limit: Self.longestText)
     outcome = rule.outcome
-    cause = rules.cause(of: rule).map { range in
-      let place = rules.source.position(of: Int(range.start))
-      return "\(place.line):\(place.column) \(rules.source.excerpt(of: range, limit: Self.longestText))"
+    let failed = rules.cause(of: rule).map { range in
+      (
+        place: rules.source.position(of: Int(range.start)),
+        text: rules.source.excerpt(of: range, limit: Self.longestText)
+      )
+    }
+    cause = failed.map { "\($0.place.line):\($0.place.column) \($0.text)" }
+    if case .failure(let failure) = rule.outcome, let failed {
+      hint = ruleCase.hint(failure, at: failed.text)
+    } else {
+      hint = nil
     }
   }
 
@@ -38,7 +48,8 @@ struct RulePlaceText {
   var result: String {
     switch outcome {
     case .success(let value): value.text(limit: Self.longestValue)
-    case .failure(let failure): "failed: \(failure)" + (cause.map { ", at \($0)" } ?? "")
+    case .failure(let failure):
+      "failed: \(failure)" + (cause.map { ", at \($0)" } ?? "") + (hint.map { " (\($0))" } ?? "")
     }
   }
 
@@ -52,6 +63,7 @@ struct RulePlaceText {
     case .failure(let failure): members.append(("failure", .string("\(failure)")))
     }
     if let cause { members.append(("failedAt", .string(cause))) }
+    if let hint { members.append(("hint", .string(hint))) }
     return members
   }
 }

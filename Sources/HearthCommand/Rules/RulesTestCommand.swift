@@ -102,7 +102,7 @@ struct RulesTestCommand: ParsableCommand {
     do {
       try Data((coverageReport.json.indented + "\n").utf8).write(to: URL(fileURLWithPath: coverageFile))
     } catch {
-      throw DataError("\"\(coverageFile)\" cannot be written: \((error as NSError).localizedDescription)")
+      throw DataError.file("\"\(coverageFile)\"", cannotBe: "written", error)
     }
   }
 

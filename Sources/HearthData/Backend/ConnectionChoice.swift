@@ -61,6 +61,11 @@ package struct ConnectionChoice: Sendable {
       projectID: options.project ?? variable("GOOGLE_CLOUD_PROJECT") ?? account?.projectID ?? "demo",
       database: options.database ?? "(default)")
     if let token = options.token ?? (account == nil ? variable("HEARTH_TOKEN") : nil) {
+      guard !token.lowercased().hasPrefix("bearer ") else {
+        throw .argument(
+          "\(options.token == nil ? "HEARTH_TOKEN" : "--token") begins with the word Bearer, which is sent by itself: leave it out."
+        )
+      }
       guard usesTLS || SystemConnectivity.isLoopback(host) || Self.isUnsigned(token) else {
         throw .argument(
           "--token (or HEARTH_TOKEN): without TLS everybody between this machine and \(host) could read the token. Add --tls."
@@ -108,7 +113,7 @@ package struct ConnectionChoice: Sendable {
       try check(path)
     } catch {
       switch error {
-      case .unreadable(let reason): throw DataError("\(option) \"\(path)\" cannot be read: \(reason)")
+      case .unreadable(let reason): throw DataError("\(option) \"\(path)\" cannot be read: \(reason).")
       case .content(let fault): throw DataError("\(option) \"\(path)\" \(fault).")
       }
     }

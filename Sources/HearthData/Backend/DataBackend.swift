@@ -1,6 +1,7 @@
 package import HearthModel
 internal import HearthTransport
 package import Logging
+internal import Synchronization
 
 /// One database of one backend, and what all of `hearth data` asks of it.
 package final class DataBackend: Sendable {
@@ -13,11 +14,18 @@ package final class DataBackend: Sendable {
   /// True if calls have a token that identifies their caller.
   private let hasCaller: Bool
   private let pause: Duration
+  /// Called once with the reason why calls are repeated.
+  private let onRetry: @Sendable (String) -> Void
+  private let hasToldOfRetry = Atomic(false)
 
   /// - Parameters:
   ///   - choice: The backend. It is connected to with the first call.
   ///   - pause: The pause before the first retry; each further one is twice as long.
-  package init(_ choice: ConnectionChoice, logger: Logger, pause: Duration = .milliseconds(250)) throws(DataError) {
+  ///   - onRetry: Called when calls are repeated because the backend says that it has no room, which may take a minute. It is called once.
+  package init(
+    _ choice: ConnectionChoice, logger: Logger, pause: Duration = .milliseconds(250),
+    onRetry: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(DataError) {
     var configuration = TransportConfiguration(
       host: choice.host, port: choice.port, usesTLS: choice.usesTLS, databaseID: choice.databaseID,
       credentials: choice.credentials, logger: logger)
@@ -29,6 +37,7 @@ package final class DataBackend: Sendable {
     isGoogle = choice.host.hasSuffix(".googleapis.com")
     hasCaller = choice.hasCaller
     self.pause = pause
+    self.onRetry = onRetry
     do {
       transport = try FirestoreTransport(configuration)
     } catch {
@@ -66,11 +75,17 @@ package final class DataBackend: Sendable {
         guard attempt < Self.attempts, error.isPassing, !(isFirstContact && error.code == .unavailable) else {
           throw failure(error, doing: what)
         }
+        tellOfRetry(error, what)
       }
       try await Task.sleep(for: pause)
       pause = min(pause * 2, .seconds(16))
     }
     throw CancellationError()
+  }
+
+  private func tellOfRetry(_ error: StatusError, _ what: String) {
+    guard error.code == .resourceExhausted, !hasToldOfRetry.exchange(true, ordering: .relaxed) else { return }
+    onRetry("\(what): \(error.message) It is tried again, for about a minute.")
   }
 }
 

@@ -20,6 +20,18 @@ package struct DocumentWrite: Sendable {
 
   package init(key: DocumentKey) { self.key = key }
 
+  /// The sentence about a name with a dot, which is a field path in an update, and a name here; nil if there is none.
+  package func nameAdvice(json: String) -> String? {
+    guard mode != .update, case .object(let members)? = try? JSONTextReader.read(Array(json.utf8)[...]),
+      let name = members.map(\.name).first(where: { $0.contains(".") && (try? FieldPath(parsingUserFormat: $0)) != nil }
+      ),
+      let path = try? FieldPath([name])
+    else { return nil }
+    return
+      "The field \(path.canonicalString) has a dot in its name. A field within a map is written as an object in the object; "
+      + "`hearth data update` takes names with dots for the paths of such fields."
+  }
+
   /// - Parameters:
   ///   - json: An object with the fields, and with changes such as `{"$increment": 1}`.
   ///   - place: The option or the file that it comes from.

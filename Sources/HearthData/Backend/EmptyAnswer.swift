@@ -26,11 +26,47 @@ package struct EmptyAnswer: Sendable {
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     if let words, !collections.isEmpty {
       let first = words.collection.split(separator: "/").first.map(String.init) ?? words.collection
-      if words.isCollectionGroup || collections.contains(first) { return "\(start); \(words.collection) is empty." }
+      if words.isCollectionGroup { return "\(start); \(group(words.collection, besides: collections))" }
+      if collections.contains(first) { return "\(start); \(await emptiness(of: words.collection))" }
       let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
       return "\(start); it has no collection \(first), but \(Self.list(collections)).\(nearest)\(await below(words))"
     }
-    return "\(start)\(await otherProjects())."
+    return "\(start)\(await otherProjects())"
+  }
+
+  /// The sentence about a collection group without documents.
+  ///
+  /// - Parameter collections: The ids of the collections at the root.
+  private func group(_ id: String, besides collections: [String]) -> String {
+    let nearest = NearestWord.of(id, in: collections.filter { $0 != id }).map { " Did you mean \($0)?" } ?? ""
+    return "no collection called \(id) has documents; at the root there are \(Self.list(collections)).\(nearest)"
+  }
+
+  /// The sentence about a collection without documents, below a collection of the root that is there.
+  private func emptiness(of text: String) async -> String {
+    guard let path = try? ResourcePath(parsing: text), let id = path.last else { return "\(text) is empty." }
+    if path.count > 1, let siblings = try? await backend.collectionIDs(below: path.parent, at: nil),
+      !siblings.contains(id)
+    {
+      let parent = path.parent.canonicalString
+      guard !siblings.isEmpty else { return "there are no collections below \(parent)." }
+      let nearest =
+        NearestWord.of(id, in: siblings).map {
+          " Did you mean \(ShellWord.bare(path.parent.appending($0).canonicalString))?"
+        } ?? ""
+      return "\(parent) has no collection \(id), but \(Self.list(siblings)).\(nearest)"
+    }
+    guard let nested = await firstDocument(below: path)?.path.parent, nested != path else { return "\(text) is empty." }
+    return "\(text) has no documents itself; there are collections below it, such as "
+      + "\(ShellWord.bare(nested.canonicalString))."
+  }
+
+  /// A document of a collection or below it.
+  private func firstDocument(below path: ResourcePath) async -> DocumentKey? {
+    let query = ExportScope.below(path).query(after: nil, from: nil, to: nil, in: backend.databaseID)
+    let keys = KeyCollection()
+    try? await backend.query(query.with(limit: 1), selecting: [], at: nil) { keys.add($0.key) }
+    return keys.keys.first { path.isPrefix(of: $0.path) }
   }
 
   /// The sentence about the collections with an id that documents have below them; empty if there are none.
@@ -50,7 +86,7 @@ package struct EmptyAnswer: Sendable {
   package func missing(_ path: ResourcePath, as subject: String? = nil) async -> String {
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     let start = "\(subject ?? "document \"\(path.canonicalString)\"") does not exist in \(project)"
-    guard let first = path.segments.first, !collections.isEmpty else { return "\(start)\(await otherProjects())." }
+    guard let first = path.segments.first, !collections.isEmpty else { return "\(start)\(await otherProjects())" }
     guard !collections.contains(first) else { return "\(start), at \(backend.place)." }
     let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
     return "\(start), which has no collection \(first), but \(Self.list(collections)).\(nearest)"
@@ -62,14 +98,20 @@ package struct EmptyAnswer: Sendable {
     return database == "(default)" ? "project \(id)" : "project \(id) (database \(database))"
   }
 
+  /// The end of a sentence: the place, or the databases or projects that are there.
   private func otherProjects() async -> String {
-    guard let databases = try? await backend.databases() else { return ", at \(backend.place)" }
-    guard !databases.contains(backend.databaseID) else { return ", at \(backend.place)" }
+    let place = ", at \(backend.place)."
+    guard let databases = try? await backend.databases(), !databases.contains(backend.databaseID) else { return place }
     let own = databases.filter { $0.projectID == backend.databaseID.projectID }.map(\.database)
-    if !own.isEmpty { return "; the project has the databases \(Self.list(own)) (--database)" }
+    if !own.isEmpty {
+      let start = "; the project has the \(own.count == 1 ? "database" : "databases") \(Self.list(own))."
+      let nearest =
+        own.contains("(default)") && own.count == 1 ? "(default)" : NearestWord.of(backend.databaseID.database, in: own)
+      return start + (nearest.map { " Did you mean --database \(ShellWord.bare($0))?" } ?? " Name one with --database.")
+    }
     let others = Set(databases.map(\.projectID)).sorted()
     return others.isEmpty
-      ? "; this server has no documents at all" : "; this server has \(Self.list(others)) (--project)"
+      ? "; this server has no documents at all." : "; this server has \(Self.list(others)) (--project)."
   }
 
   private func count(_ words: DataQuery) async -> Int? {

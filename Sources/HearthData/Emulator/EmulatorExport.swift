@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthTransport
 
 /// The documents of an export of Google's Firestore emulator, or of the managed export of Cloud Firestore, which has the same form.
 struct EmulatorExport: ImportSource {
@@ -53,7 +54,7 @@ struct EmulatorExport: ImportSource {
     do {
       return LogRecords([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))))
     } catch {
-      throw .file(path, "cannot be read: \(error.localizedDescription).")
+      throw .file(path, "cannot be read: \(FileFailure.reason(error)).")
     }
   }
 

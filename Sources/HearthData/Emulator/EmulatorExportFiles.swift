@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthTransport
 
 /// Finds the files of an export of Google's Firestore emulator, or of the managed export of Cloud Firestore, by what its metadata names.
 ///
@@ -242,7 +243,7 @@ struct EmulatorExportFiles {
     do {
       return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     } catch {
-      throw .file(path, "cannot be read: \(error.localizedDescription).")
+      throw .file(path, "cannot be read: \(FileFailure.reason(error)).")
     }
   }
 }

@@ -118,7 +118,7 @@ package struct DataExport: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw .file(path, "cannot be made: \(error.localizedDescription).")
+      throw .file(path, "cannot be made: \(FileFailure.reason(error)).")
     }
   }
 

@@ -13,6 +13,8 @@ struct BatchSending: Sendable {
   struct Outcome: Sendable {
     var written = 0
     var skipped = 0
+    /// Failures because a document exists.
+    var conflicts = 0
     var failures: [ImportFailure] = []
   }
 
@@ -35,7 +37,7 @@ struct BatchSending: Sendable {
     for round in 1... {
       let sent = waiting
       let attempts = Attempts()
-      let results = try await answers(sent, isFirst: isFirst && round == 1, attempts)
+      let results = try await answers(sent, isFirst: isFirst && round == 1, isWhole: true, attempts)
       isRepeated = isRepeated || attempts.count > 1
       waiting = []
       for (write, error) in zip(sent, results) {
@@ -64,7 +66,7 @@ struct BatchSending: Sendable {
   /// A backend may refuse a whole request for one document that breaks a rule. Its halves are then sent by themselves, until the document
   /// is alone.
   private func answers(
-    _ writes: [ParsedBatch.Write], isFirst: Bool, _ attempts: Attempts
+    _ writes: [ParsedBatch.Write], isFirst: Bool, isWhole: Bool, _ attempts: Attempts
   ) async throws -> [StatusError?] {
     let results: [StatusError?]? = try await backend.retrying("Writing", isFirstContact: isFirst) {
       () async throws(StatusError) in
@@ -73,13 +75,24 @@ struct BatchSending: Sendable {
         return try await backend.transport.batchWrite(writes.map(\.mutation))
       } catch {
         guard error.mayConcernOneWrite else { throw error }
+        if isWhole, await isRefusedWithoutWrites(error) { throw error }
         return writes.count == 1 ? [error] : nil
       }
     }
     if let results { return results }
     let middle = writes.count / 2
-    return try await answers(Array(writes[..<middle]), isFirst: false, attempts)
-      + answers(Array(writes[middle...]), isFirst: false, attempts)
+    return try await answers(Array(writes[..<middle]), isFirst: false, isWhole: false, attempts)
+      + answers(Array(writes[middle...]), isFirst: false, isWhole: false, attempts)
+  }
+
+  /// True if a request without any write is refused for the same reason, such as a token that is none.
+  private func isRefusedWithoutWrites(_ error: StatusError) async -> Bool {
+    do throws(StatusError) {
+      _ = try await backend.transport.batchWrite([])
+      return false
+    } catch let other {
+      return other.code == error.code && other.message == error.message
+    }
   }
 
   /// Counts the attempts of a call; used by one task.
@@ -120,6 +133,7 @@ struct BatchSending: Sendable {
       outcome.skipped += 1
       return
     }
+    outcome.conflicts += 1
     outcome.failures.append(
       ImportFailure(
         position: write.position, column: nil,

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import HearthModel
-
 /// Finds out what an import reads.
+internal import HearthTransport
+
 struct ImportOpening {
   private enum Kind {
     case lines
@@ -71,7 +72,7 @@ struct ImportOpening {
       let attributes = try FileManager.default.attributesOfItem(atPath: path)
       return ImportFile(path: path, byteCount: (attributes[.size] as? NSNumber)?.intValue ?? 0)
     } catch {
-      throw .file(path, "cannot be read: \(error.localizedDescription).")
+      throw .file(path, "cannot be read: \(FileFailure.reason(error)).")
     }
   }
 

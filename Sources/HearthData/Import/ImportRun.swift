@@ -75,7 +75,7 @@ struct ImportRun {
       for await result in group { take(result) }
     }
     try save(isForced: true)
-    if let failure { throw failure }
+    if let failure { throw advised(failure) }
     // Without an error of its own it has ended at a document.
     if hasStopped { throw stop }
     try Task.checkCancellation()
@@ -140,8 +140,8 @@ struct ImportRun {
 
   // MARK: - Results
 
-  /// The most failures that are named.
-  private static let namedFailures = 50
+  /// The most failures that are named. An import that ends at them names a few.
+  private var namedFailures: Int { continues ? 50 : 5 }
 
   private mutating func take(_ result: BatchResult) {
     hashesOnTheirWay.subtract(result.hashes)
@@ -151,12 +151,15 @@ struct ImportRun {
         $0.documents += outcome.written
         $0.skipped += outcome.skipped
         $0.failed += outcome.failures.count
+        $0.conflicts += outcome.conflicts
         $0.done = max($0.done, done)
       }
       for (index, failure) in outcome.failures.enumerated() {
         let named = progress.current.failed - outcome.failures.count + index
-        if named < Self.namedFailures { onFailure(failure.text(state.files)) }
-        if named == Self.namedFailures { onFailure("Further documents that were left out are only counted.") }
+        if named < namedFailures { onFailure(failure.text(state.files)) }
+        if named == namedFailures {
+          onFailure("Further documents that were \(continues ? "left out" : "refused") are only counted.")
+        }
       }
     }
     if !result.isDone {
@@ -169,12 +172,21 @@ struct ImportRun {
     try? save(isForced: false)
   }
 
+  /// An error with the way to go on, if something of the source is done.
+  private func advised(_ error: any Error) -> any Error {
+    guard hasAdvanced, progressPath != nil, var advised = error as? DataError else { return error }
+    advised.description += " Go on with the same command and --resume."
+    return advised
+  }
+
   /// The end of an import at a document that is refused.
   private var stop: DataError {
     let state = progress.current
     var error = DataError(
       "The import has stopped there: \(ProgressText.count(state.documents, "document")) "
         + "\(state.documents == 1 ? "was" : "were") written, \(ProgressText.grouped(state.failed)) refused. "
+        + (state.conflicts > 0
+          ? "--on-conflict overwrite replaces documents that exist, and skip leaves them as they are. " : "")
         + "Correct the source, or leave out such documents with --continue"
         + (hasAdvanced && progressPath != nil ? "; together with --resume, that goes on near there." : "."))
     error.saysProgress = true

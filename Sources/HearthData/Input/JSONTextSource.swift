@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthTransport
 
 /// Documents of a file whose JSON is not in lines: an array of documents, or documents over several lines, as people write them.
 struct JSONTextSource: ImportSource {
@@ -23,7 +24,7 @@ struct JSONTextSource: ImportSource {
     do {
       bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file.path)))
     } catch {
-      throw .file(file.path, "cannot be read: \(error.localizedDescription)")
+      throw .file(file.path, "cannot be read: \(FileFailure.reason(error)).")
     }
     files = [file]
     self.position = position

@@ -9,6 +9,8 @@ package final class DataProgress: Sendable {
     package var skipped = 0
     /// Documents that were refused, and lines that are none.
     package var failed = 0
+    /// Documents that were refused because they exist; part of the others.
+    package var conflicts = 0
     /// Documents that an earlier run had done already; part of the others.
     package var earlier = 0
     /// The share of the work that is done, of ``total``; documents or bytes.

@@ -59,7 +59,7 @@ struct ConditionText {
     guard !name.isEmpty else {
       throw .argument(
         "\(place): an operator is missing after \(field), as in 'population >= 1000000'. The operators are \(Self.operatorNames). "
-          + "Quote the whole condition for the shell."
+          + "Quote the whole condition for the shell. Without quotation marks it takes what follows < and > for names of files, and makes one for >."
       )
     }
     let operand = Words.trimmed(rest[name.endIndex...])

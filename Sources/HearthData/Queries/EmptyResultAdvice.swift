@@ -47,8 +47,27 @@ package struct EmptyResultAdvice {
       guard let path = try? FieldText.path(text, at: text), values(at: path).isEmpty else { continue }
       return missing(path) { $0 }
     }
-    return nil
+    return words.conditions.lazy.compactMap(otherText).first
   }
+
+  /// The sentence about a text that no document has in a field with other texts.
+  private func otherText(_ text: String) -> String? {
+    guard let condition = try? ConditionText(parsing: text), condition.op == .equal,
+      let path = try? FieldText.path(condition.field, at: text), !path.isDocumentKey,
+      case .string(let wanted)? = try? OperandText.value(condition.value, at: "", after: condition.start, database)
+    else { return nil }
+    let texts = values(at: path).compactMap { value -> String? in
+      if case .string(let text) = value, text.count <= Self.longestExample { text } else { nil }
+    }
+    guard let example = texts.first, !texts.contains(wanted) else { return nil }
+    guard let nearest = NearestWord.of(wanted, in: texts) else {
+      return "\(whose) \(condition.field) is, for example, \(JSONText.string(example).compact)."
+    }
+    let form = "\(condition.field) \(condition.operation) \(JSONText.string(nearest).compact)"
+    return "Did you mean \(JSONText.string(nearest).compact)? Write \(ShellWord.quoted(form))."
+  }
+
+  private static let longestExample = 60
 
   /// - Returns: The sentence about a field that none of the documents has; nil if one of them has it, and if there are none.
   package func text(forField path: FieldPath) -> String? {
@@ -76,6 +95,10 @@ package struct EmptyResultAdvice {
     if path.segments.count == 1, let name = path.segments.first, Self.namesOfIDs.contains(name.lowercased()) {
       return "\(start). The id of a document is __name__: write \(ShellWord.quoted(form("__name__")))."
     }
+    let whole = path.segments.joined(separator: ".")
+    if path.segments.count > 1, fieldNames.contains(whole), let quoted = try? FieldPath([whole]).canonicalString {
+      return "\(start), but a field \(quoted), with a dot in its name. Write \(ShellWord.quoted(form(quoted)))."
+    }
     let names = siblings(of: path)
     if let nearest = NearestWord.of(path.segments.last ?? "", in: names) {
       let meant = (try? FieldPath(path.segments.dropLast() + [nearest]).canonicalString) ?? nearest
@@ -83,21 +106,23 @@ package struct EmptyResultAdvice {
     }
     guard !names.isEmpty else { return "\(start)." }
     let more = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
-    return "\(start); the fields are \(names.prefix(Self.shownNames).joined(separator: ", "))\(more)."
+    let shown = names.prefix(Self.shownNames).map { (try? FieldPath([$0]).canonicalString) ?? $0 }
+    return "\(start); the fields are \(shown.joined(separator: ", "))\(more)."
   }
 
   private static let shownNames = 8
 
+  /// The names of the fields that are in no map.
+  private var fieldNames: Set<String> {
+    documents.reduce(into: []) { $0.formUnion($1.entries.map(\.key)) }
+  }
+
   /// The names of the fields at the same level.
   private func siblings(of path: FieldPath) -> [String] {
-    let parent = try? FieldPath(path.segments.dropLast())
+    guard let parent = try? FieldPath(path.segments.dropLast()) else { return fieldNames.sorted() }
     var names: Set<String> = []
     for document in documents {
-      if let parent {
-        if case .map(let map)? = document[parent] { names.formUnion(map.entries.map(\.key)) }
-      } else {
-        names.formUnion(document.entries.map(\.key))
-      }
+      if case .map(let map)? = document[parent] { names.formUnion(map.entries.map(\.key)) }
     }
     return names.sorted()
   }

@@ -14,7 +14,7 @@ package enum OrderText {
   ]
 
   /// The direction that a word is, or most likely means; nil if it means none.
-  static func direction(meantBy word: String) -> String? {
+  package static func direction(meantBy word: String) -> String? {
     let word = word.lowercased()
     guard directions[word] != nil else { return otherNames[word] }
     return word.hasPrefix("desc") ? "desc" : "asc"
@@ -62,6 +62,10 @@ package enum OrderText {
     try checkOneField(word, at: place)
     let end = FieldText.end(in: word, at: [":", " ", "\t"])
     let field = String(word[..<end])
+    if field.hasPrefix("--") {
+      throw .argument(
+        "\(place): this is an option, and no field. Write the field behind --order-by: --order-by name \(field).")
+    }
     if first == "-" || first == "+", field.count > 1 {
       let meant = "\(field.dropFirst()):\(first == "-" ? "desc" : "asc")"
       throw .argument("\(place): a direction stands behind the field. Write \(ShellWord.quoted(meant)).")

@@ -6,7 +6,10 @@ package enum NearestWord {
     var best: (word: String, distance: Int)?
     for candidate in known {
       let name = candidate.lowercased()
-      let distance = distance(typed, name)
+      // A plural that is made like most: citys.
+      let plural =
+        typed.hasSuffix("ys") ? typed.dropLast(2) + "ies" : typed.hasSuffix("y") ? typed.dropLast() + "ies" : nil
+      let distance = plural.map(String.init) == name ? 1 : distance(typed, name)
       // A long word may have more mistakes. The beginning of a word, or a word with more behind it, is near as well.
       let isPart = typed.count >= 3 && (name.hasPrefix(typed) || typed.hasPrefix(name) && name.count >= 3)
       guard distance <= max(1, min(typed.count, name.count) / 3) || isPart else { continue }

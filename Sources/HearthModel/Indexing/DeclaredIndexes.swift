@@ -58,17 +58,13 @@ package struct DeclaredIndexes: Hashable, Sendable {
 
   package init() {}
 
-  /// Reads the JSON of an index file that ``IndexConfiguration`` has accepted.
+  /// Reads the indexes of a file. Those without fields serve no query and are left out.
   ///
   /// - Throws: ``IndexConfigurationError`` with the path of the member that is wrong.
-  package init(json bytes: [UInt8]) throws(IndexConfigurationError) {
-    let json: JSONText
-    do throws(JSONTextReader.Failure) {
-      json = try JSONTextReader.read(bytes[...])
-    } catch {
-      throw IndexConfigurationError("Invalid Json format at byte \(error.offset): \(error.message).")
-    }
+  package init(_ file: IndexFileText) throws(IndexConfigurationError) {
+    let json = file.json
     for (number, index) in try json.array("indexes", at: "").enumerated() {
+      guard try !index.array("fields", at: "indexes[\(number)]").isEmpty else { continue }
       composites.append(try Self.composite(index, at: "indexes[\(number)]"))
     }
     for (number, override) in try json.array("fieldOverrides", at: "").enumerated() {
@@ -124,30 +120,18 @@ extension JSONText {
   }
 
   fileprivate func kind(at place: String) throws(IndexConfigurationError) -> IndexDefinition.Kind {
-    // As for local indexes: a membership comes before an order, and any order except ascending is descending.
+    // The file has been checked: what is neither is descending.
     if try optionalString("arrayConfig", at: place) == "CONTAINS" { return .contains }
     return try optionalString("order", at: place) == "ASCENDING" ? .ascending : .descending
   }
 
   fileprivate func scope(at place: String) throws(IndexConfigurationError) -> QueryIndexDefinition.Scope {
-    switch try optionalString("queryScope", at: place) {
-    case nil, "COLLECTION": return .collection
-    case "COLLECTION_GROUP": return .collectionGroup
-    case let other?:
-      throw IndexConfigurationError(
-        place: "\(place).queryScope", "is \"\(other)\", but must be COLLECTION or COLLECTION_GROUP")
-    }
+    try optionalString("queryScope", at: place) == "COLLECTION_GROUP" ? .collectionGroup : .collection
   }
 
   /// - Returns: Nil if the field is not a vector.
   fileprivate func vectorDimension(at place: String) throws(IndexConfigurationError) -> Int? {
-    guard let config = member("vectorConfig") else { return nil }
-    guard case .object = config, case .number(let number)? = config.member("dimension"), let dimension = Int(number),
-      (1...2048).contains(dimension)
-    else {
-      throw IndexConfigurationError(
-        place: "\(place).vectorConfig", "must be an object with a dimension between 1 and 2048")
-    }
-    return dimension
+    guard case .number(let dimension)? = member("vectorConfig")?.member("dimension") else { return nil }
+    return Int(dimension)
   }
 }

@@ -117,23 +117,34 @@ extension IndexConfiguration {
   /// - Throws: ``IndexConfigurationError``: "Invalid Json format." with line, column and byte for malformed JSON, and the path
   ///   of the member, such as `indexes[2].fields[0].fieldPath`, for JSON that is no index configuration.
   package init(json bytes: [UInt8]) throws(IndexConfigurationError) {
-    guard bytes.count <= Self.maximumJSONBytes else {
-      throw IndexConfigurationError(
-        place: "", "has \(bytes.count) bytes, but may have at most \(Self.maximumJSONBytes)")
+    try self.init(try Self.object(json: bytes))
+  }
+
+  /// Reads the object of an index file.
+  ///
+  /// - Throws: ``IndexConfigurationError`` with the path of the member that is wrong.
+  package init(_ json: JSONText) throws(IndexConfigurationError) {
+    entries = []
+    for (number, index) in try json.array("indexes", at: "").enumerated() {
+      entries.append(try Self.entry(index, at: "indexes[\(number)]"))
+    }
+  }
+
+  /// Reads JSON that is an object.
+  static func object(json bytes: [UInt8]) throws(IndexConfigurationError) -> JSONText {
+    guard bytes.count <= maximumJSONBytes else {
+      throw IndexConfigurationError(place: "", "has \(bytes.count) bytes, but may have at most \(maximumJSONBytes)")
     }
     let json: JSONText
     do throws(JSONTextReader.Failure) {
       json = try JSONTextReader.read(bytes[...])
     } catch {
-      let (line, column) = Self.position(of: error.offset, in: bytes)
+      let (line, column) = position(of: error.offset, in: bytes)
       throw IndexConfigurationError(
         "Invalid Json format. Line \(line), column \(column) (byte \(error.offset)): \(error.message).")
     }
     guard case .object = json else { throw .wrongType("", "an object", json) }
-    entries = []
-    for (number, index) in try json.array("indexes", at: "").enumerated() {
-      entries.append(try Self.entry(index, at: "indexes[\(number)]"))
-    }
+    return json
   }
 
   private static func entry(_ json: JSONText, at place: String) throws(IndexConfigurationError) -> Entry {
@@ -185,7 +196,7 @@ extension JSONText {
     }
   }
 
-  fileprivate var typeName: String {
+  var typeName: String {
     switch self {
     case .null: "null"
     case .bool: "a Boolean"
@@ -198,11 +209,12 @@ extension JSONText {
 }
 
 extension String {
-  fileprivate func member(_ name: String) -> String { isEmpty ? name : "\(self).\(name)" }
+  /// The place of a member of what stands at this place.
+  func member(_ name: String) -> String { isEmpty ? name : "\(self).\(name)" }
 }
 
 extension IndexConfigurationError {
-  fileprivate static func wrongType(_ place: String, _ wanted: String, _ json: JSONText) -> Self {
+  static func wrongType(_ place: String, _ wanted: String, _ json: JSONText) -> Self {
     Self(place: place, "must be \(wanted), but is \(json.typeName)")
   }
 }

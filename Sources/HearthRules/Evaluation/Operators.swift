@@ -169,7 +169,7 @@ enum Operators {
     case .path(let path): return try path.value(of: name.text)
     case .null: throw .memberOfNull("property \(name.text.quotedBriefly)")
     case .constraint(let constraint): throw .undecided(constraint.field)
-    default: throw .wrongType(base.typeName, expected: "map or path")
+    default: throw .noMembers(name.text, type: base.typeName)
     }
   }
 

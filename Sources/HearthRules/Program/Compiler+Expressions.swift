@@ -3,7 +3,7 @@ extension Compiler {
     case visit(Int)
     case emit(Program.Instruction, Int, cost: UInt16)
     case call(String, count: Int, Int)
-    case method(String, [Int], Int)
+    case method(String, of: Int, [Int], Int)
     case left(BinaryOperator, Int)
     case right(BinaryOperator, Int, left: Int)
     case branch(second: Int, Int)
@@ -20,7 +20,7 @@ extension Compiler {
       case .visit(let node): visit(node, &pending)
       case .emit(let instruction, let node, let cost): emit(instruction, node, cost: cost)
       case .call(let name, let count, let node): emitCall(name, count: count, node)
-      case .method(let name, let arguments, let node): emitMethod(name, arguments, node)
+      case .method(let name, let base, let arguments, let node): emitMethod(name, of: base, arguments, node)
       case .left(let infix, let node):
         guard case .binary(_, _, let right) = tree.nodes[node].kind else { continue }
         let left = program.steps.count
@@ -79,7 +79,7 @@ extension Compiler {
         pending.append(.call("\(namespace).\(name)", count: arguments.count, node))
         visitAll(arguments)
       } else {
-        pending.append(.method(name, arguments, node))
+        pending.append(.method(name, of: base, arguments, node))
         visitAll([base] + arguments)
       }
     case .not(let part):

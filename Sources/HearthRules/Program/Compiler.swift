@@ -16,17 +16,19 @@ struct Compiler {
   /// The function that is being compiled; nil in a condition.
   private var function: Int?
   /// The block whose names are visible.
-  private var block = 0
+  private(set) var block = 0
   /// Parameters and bindings, by their place in the frame.
   private var locals: [String: Int32] = [:]
   /// The name of the present place in messages.
   private(set) var title: String?
+  let firstNodes: [Int: Int]
 
   init(_ tree: SyntaxTree, limits: RuleLimits, issues: IssueList) {
     self.tree = tree
     self.limits = limits
     self.issues = issues
     graph = CallGraph(functionCount: tree.functions.count)
+    firstNodes = Self.firstNodes(of: tree)
   }
 
   mutating func compile() {
@@ -53,13 +55,19 @@ struct Compiler {
     title = "function \(declaration.name.text)"
     locals = [:]
     program.functions[index].start = Int32(clamping: program.steps.count)
-    for (place, parameter) in declaration.parameters.enumerated() { locals[parameter.text] = Int32(clamping: place) }
+    var known: [String: TypeChecker.Known] = [:]
+    for (place, parameter) in declaration.parameters.enumerated() {
+      locals[parameter.text] = Int32(clamping: place)
+      known[parameter.text] = .unknown
+    }
     for (place, binding) in declaration.bindings.enumerated() {
       emit(.bound, binding.value)
       compileExpression(binding.value)
+      known[binding.name.text] = checkTypes(binding.value, known)
       locals[binding.name.text] = Int32(clamping: declaration.parameters.count + place)
     }
     compileExpression(declaration.result)
+    checkTypes(declaration.result, known)
     emit(.exit, declaration.result, cost: 0)
     let chain = tree.chain(from: declaration.block)
     if chain.count > 1, case .service(let name) = tree.blocks[chain[1]].kind, name != Self.service { return }
@@ -80,6 +88,7 @@ struct Compiler {
     let start = permission.condition.map { condition in
       let start = Int32(clamping: program.steps.count)
       compileExpression(condition)
+      checkCondition(condition)
       emit(.stop, condition, cost: 0)
       program.declarations.append(Program.Declaration(bindings: [], result: Int32(clamping: condition)))
       return start
@@ -152,6 +161,12 @@ struct Compiler {
     issues.add(.warning, message, at: tree.nodes[node].range, in: title)
   }
 
+  /// Warns about a member or a method, at its name.
+  private mutating func warn(_ message: String, behind base: Int, _ node: Int) {
+    issues.add(
+      .warning, message, at: tree.nameRange(behind: base, issues.source) ?? tree.nodes[node].range, in: title)
+  }
+
   // MARK: - Names
 
   /// The variables of the matches around, from the outermost one.
@@ -168,7 +183,8 @@ struct Compiler {
       !known.contains(name), locals[root] == nil, !captures.contains(root)
     else { return }
     let list = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
-    warn("\(([root] + path).joined(separator: ".")) has no member \(name.quotedBriefly), only \(list)", node)
+    warn(
+      "\(([root] + path).joined(separator: ".")) has no member \(name.quotedBriefly), only \(list)", behind: base, node)
   }
 
   /// Emits the value of a variable: a local one, one of a match, `request` or `resource`.
@@ -200,13 +216,10 @@ struct Compiler {
 
   /// Emits a call, with its arguments on the stack. A function of the rules hides one of the language.
   mutating func emitCall(_ name: String, count: Int, _ node: Int) {
-    for block in tree.chain(from: block).reversed() {
-      guard let callee = tree.blocks[block].functions.first(where: { tree.functions[$0].name.text == name }) else {
-        continue
-      }
+    if let callee = tree.function(name, in: block) {
       let expected = tree.functions[callee].parameters.count
       guard expected == count else {
-        warnOfArguments(name, count, expected: "\(expected)", node)
+        warnOfArguments(name, count, expected: "\(expected)", at: tree.nodes[node].range)
         return emitRefusal(.wrongArgumentCount(name, count: count), count: count, node)
       }
       if let function { graph.add(from: function, to: callee) }
@@ -217,22 +230,28 @@ struct Compiler {
       return emitRefusal(.unknownFunction(name), count: count, node)
     }
     if !builtin.takes(count) {
-      warnOfArguments(name, count, expected: builtin.argumentCount.map(String.init) ?? "1 or more", node)
+      warnOfArguments(
+        name, count, expected: builtin.argumentCount.map(String.init) ?? "1 or more", at: tree.nodes[node].range)
     }
     emit(.builtin(builtin, count: Int32(clamping: count)), node)
   }
 
-  private mutating func warnOfArguments(_ name: String, _ count: Int, expected: String, _ node: Int) {
-    warn("function \(name.quotedBriefly) is called with \(count) arguments instead of \(expected)", node)
+  private mutating func warnOfArguments(_ name: String, _ count: Int, expected: String, at range: SourceRange) {
+    let found = count == 0 ? "without arguments" : count == 1 ? "with 1 argument" : "with \(count) arguments"
+    issues.add(
+      .warning, "function \(name.quotedBriefly) is called \(found) instead of \(expected == "0" ? "none" : expected)",
+      at: range, in: title)
   }
 
-  mutating func emitMethod(_ name: String, _ arguments: [Int], _ node: Int) {
+  mutating func emitMethod(_ name: String, of base: Int, _ arguments: [Int], _ node: Int) {
     guard let method = Method(rawValue: name) else {
-      warn("there is no function \(name.quotedBriefly)", node)
+      warn("there is no function \(name.quotedBriefly)", behind: base, node)
       return emitRefusal(.unknownFunction(name), count: arguments.count + 1, node)
     }
     guard method.argumentCount == arguments.count else {
-      warnOfArguments(name, arguments.count, expected: "\(method.argumentCount)", node)
+      warnOfArguments(
+        name, arguments.count, expected: "\(method.argumentCount)",
+        at: tree.nameRange(behind: base, issues.source) ?? tree.nodes[node].range)
       return emitRefusal(.wrongArgumentCount(name, count: arguments.count), count: arguments.count + 1, node)
     }
     var pattern: Int32 = -1

@@ -141,6 +141,14 @@ extension SyntaxTree {
     }
     return chain.reversed()
   }
+
+  /// The function of a name that is visible in a block: that of the innermost block around.
+  func function(_ name: String, in block: Int) -> Int? {
+    for block in chain(from: block).reversed() {
+      if let function = blocks[block].functions.first(where: { functions[$0].name.text == name }) { return function }
+    }
+    return nil
+  }
 }
 
 extension SyntaxTree.Block {

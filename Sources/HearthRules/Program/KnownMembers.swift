@@ -3,7 +3,8 @@ enum KnownMembers {
   /// The names in the paths of values whose members are known.
   static let longestPath = 2
 
-  private static let document = ["__name__", "data", "id"]
+  /// The members of a document.
+  static let document = ["__name__", "data", "id"]
 
   /// - Parameter path: Names such as `request` and `auth`.
   /// - Returns: Nil if the value may have any members.

@@ -66,6 +66,10 @@ struct Lexer {
         continue
       }
       offset += length
+      if sign == .equal || sign == .notEqual, peek() == UInt8(ascii: "=") {
+        throw SyntaxError(
+          "there is no operator \(sign.rawValue)=; write \(sign.rawValue)", SourceRange(start, offset + 1))
+      }
       if sign == .minus && peek() == UInt8(ascii: "-") || sign == .plus && peek() == UInt8(ascii: "+") {
         throw SyntaxError("there are no operators ++ and --", SourceRange(start, start + 2))
       }
@@ -74,8 +78,16 @@ struct Lexer {
     offset += 1
     while let byte = peek(), byte & 0xC0 == 0x80 { offset += 1 }
     let text = String(decoding: bytes[start..<offset], as: UTF8.self)
-    throw SyntaxError("unexpected character \(text.quotedBriefly)", SourceRange(start, offset))
+    let hint = Self.hints[text].map { "; \($0)" } ?? ""
+    throw SyntaxError("unexpected character \(text.quotedBriefly)\(hint)", SourceRange(start, offset))
   }
+
+  /// The signs that other languages have for comments and operators.
+  private static let hints = [
+    "#": "comments begin with //", "&": "write &&", "|": "write ||", "`": "texts stand in ' or \"",
+    "“": "texts stand in ' or \"",
+    "‘": "texts stand in ' or \"",
+  ]
 
   // MARK: - Paths
 

@@ -28,7 +28,11 @@ struct Parser {
       }
       try readBlockContents()
     }
-    guard tree.blocks[0].count > 0 else { throw unexpected("'service'") }
+    guard tree.blocks[0].count > 0 else {
+      guard isBlank else { throw unexpected("'service'") }
+      throw SyntaxError(
+        "the file is empty: rules begin with rules_version = '2'; service cloud.firestore {", token.range)
+    }
   }
 
   private mutating func readVersion() throws(SyntaxError) {
@@ -202,6 +206,12 @@ struct Parser {
         methods: methods, block: block, condition: condition, range: start.through(end)))
   }
 
+  /// True if there is nothing but white space and comments in the file.
+  private var isBlank: Bool {
+    var start = Lexer(source)
+    return (try? start.next().kind) == .end
+  }
+
   // MARK: - Tokens
 
   mutating func advance() throws(SyntaxError) { token = try lexer.next() }
@@ -224,7 +234,18 @@ struct Parser {
   }
 
   func unexpected(_ wanted: String) -> SyntaxError {
-    let found = token.kind == .end ? "the end of the file" : text(of: token).quotedBriefly
-    return SyntaxError("\(found) stands where \(wanted) is expected", token.range)
+    guard token.kind == .end else {
+      let text = text(of: token)
+      let hint = Self.hints[text].map { "; write \($0)" } ?? ""
+      return SyntaxError("\(text.quotedBriefly) stands where \(wanted) is expected\(hint)", token.range)
+    }
+    let open = openBlocks.last.flatMap { $0 == 0 ? nil : tree.blocks[$0].range }
+    let place = open.map { "; the '{' of line \(source.position(of: Int($0.start)).line) is not closed" } ?? ""
+    return SyntaxError("the end of the file stands where \(wanted) is expected\(place)", token.range)
   }
+
+  /// The words and signs of other languages, and those that are meant.
+  private static let hints = [
+    "=": "==", "and": "&&", "AND": "&&", "or": "||", "OR": "||", "not": "!", "NOT": "!", "equals": "==", "eq": "==",
+  ]
 }

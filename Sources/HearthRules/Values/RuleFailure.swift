@@ -12,6 +12,8 @@ package indirect enum RuleFailure: Error, Hashable, Sendable {
   case missingProperty(String)
   /// A variable without a value.
   case noValue(String)
+  /// A member of a value whose type has none.
+  case noMembers(String, type: String)
   /// A member, a function or an index of `null`.
   case memberOfNull(String)
   case outOfBounds(Int64, count: Int)
@@ -54,6 +56,8 @@ extension RuleFailure: CustomStringConvertible {
     case .wrongType(let type, let expected): "a value is of type \(type), and not \(expected)"
     case .missingProperty(let name): "there is no property \(name.quotedBriefly)"
     case .noValue(let name): "\(name) has no value"
+    case .noMembers(let name, let type):
+      "a value of type \(type) has no member \(name.quotedBriefly)" + Self.sizeHint(name, of: type)
     case .memberOfNull(let name): "null has no \(name)"
     case .outOfBounds(let index, let count): "index \(index) is out of bounds: there are \(count) elements"
     case .badRange(let start, let end): "the range from \(start) to \(end) is reversed"
@@ -73,6 +77,16 @@ extension RuleFailure: CustomStringConvertible {
     case .valueTooDeep(let limit): "a value has more than \(limit) levels of lists and maps"
     case .valueTooLarge(let limit): "a value has more than \(limit) bytes and members"
     }
+  }
+}
+
+extension RuleFailure {
+  /// Such as `; its length is size()`, for a member that other languages have.
+  static func sizeHint(_ name: String, of type: String) -> String {
+    guard ["length", "size", "count"].contains(name), ["string", "bytes", "list", "set"].contains(type) else {
+      return ""
+    }
+    return "; its length is size()"
   }
 }
 

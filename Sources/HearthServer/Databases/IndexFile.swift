@@ -14,6 +14,8 @@ struct IndexFile: Sendable {
     var declared = DeclaredIndexes()
     /// The members of the file that have no effect.
     var unknownMembers: [String] = []
+    /// The places of the indexes that serve no query.
+    var searchIndexes: [String] = []
   }
 
   private static let members: Set<String> = ["indexes", "fieldOverrides"]
@@ -22,15 +24,16 @@ struct IndexFile: Sendable {
   func read() throws(ServerError) -> Contents {
     let bytes: [UInt8]
     do {
-      bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+      bytes = [UInt8](try BoundedFile(path: path, maximumBytes: IndexConfiguration.maximumJSONBytes).contents())
     } catch {
-      throw ServerError(.indexes, "Cannot read the index file \"\(path)\": \(error.localizedDescription)")
+      throw ServerError(.indexes, "The index file \"\(path)\" \(error).")
     }
     do {
-      let configuration = try IndexConfiguration(json: bytes)
+      let text = try IndexFileText(bytes)
+      let configuration = try IndexConfiguration(text.json)
       return Contents(
-        definitions: try configuration.definitions(withScopes: true), declared: try DeclaredIndexes(json: bytes),
-        unknownMembers: try unknownMembers(of: try JSONTextReader.read(bytes[...])))
+        definitions: try configuration.definitions(withScopes: true), declared: try DeclaredIndexes(text),
+        unknownMembers: try unknownMembers(of: text.json), searchIndexes: text.searchIndexes)
     } catch let error as ServerError {
       throw error
     } catch {
@@ -69,6 +72,11 @@ struct IndexFile: Sendable {
       logger.warning(
         "the index file has a member without effect; the known ones are indexes and fieldOverrides",
         metadata: ["file": .escaped(path), "member": .escaped(member)])
+    }
+    for place in contents.searchIndexes {
+      logger.warning(
+        "the index file has an index with a searchConfig, which serves no query here",
+        metadata: ["file": .escaped(path), "index": .escaped(place)])
     }
   }
 

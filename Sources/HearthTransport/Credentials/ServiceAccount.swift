@@ -27,7 +27,7 @@
       } catch {
         throw StatusError(
           code: .failedPrecondition,
-          message: "Service account file \"\(path)\" cannot be read: \((error as NSError).localizedDescription)")
+          message: "Service account file \"\(path)\" cannot be read: \(FileFailure.reason(error)).")
       }
       guard content.count <= Self.maximumFileBytes else {
         throw StatusError(

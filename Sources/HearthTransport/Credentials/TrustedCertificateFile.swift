@@ -24,7 +24,7 @@ package enum TrustedCertificateFile {
       defer { try? file.close() }
       return try file.read(upToCount: maximumBytes + 1) ?? Data()
     } catch {
-      throw .unreadable((error as NSError).localizedDescription)
+      throw .unreadable(FileFailure.reason(error))
     }
   }
 

@@ -22,8 +22,9 @@ final class DataServer: Sendable {
     try Self.backend(port: server.port, project: project)
   }
 
-  static func backend(port: Int, project: String) throws -> DataBackend {
+  static func backend(port: Int, project: String, token: String? = nil) throws -> DataBackend {
     var options = ConnectionChoice.Options()
+    options.token = token
     options.host = "127.0.0.1:\(port)"
     options.project = project
     let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }

@@ -40,7 +40,7 @@ struct IndexNeedTests {
         "{\"collectionGroup\": \"c\", \"queryScope\": \"\(scope)\", \"fields\": [\(fields.joined(separator: ", "))]}"
     }
     let json = "{\"indexes\": [\(entries.joined(separator: ", "))], \"fieldOverrides\": [\(overrides)]}"
-    return try DeclaredIndexes(json: Array(json.utf8))
+    return try DeclaredIndexes(try IndexFileText(Array(json.utf8)))
   }
 
   private func isAnswered(_ query: Query, by indexes: DeclaredIndexes) -> Bool {

@@ -101,7 +101,7 @@ struct TraceTests {
     #expect(refusals.map(\.rule) == Array(repeating: "match /c/{id}", count: 3))
     #expect(
       refusals.map(\.failure) == [
-        nil, .wrongType("string", expected: "map or path"), .wrongType("string", expected: "bool"),
+        nil, .noMembers("foo", type: "string"), .wrongType("string", expected: "bool"),
       ])
     #expect(decision.trace == nil)
   }

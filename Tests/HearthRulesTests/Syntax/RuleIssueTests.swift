@@ -45,8 +45,8 @@ struct RuleIssueTests {
     arguments: [
       ("foo == 1", "there is no variable 'foo'"), ("nofun(1)", "there is no function 'nofun'"),
       ("'a'.nofun()", "there is no function 'nofun'"),
-      ("'a'.size(1) == 1", "function 'size' is called with 1 arguments instead of 0"),
-      ("int() == 1", "function 'int' is called with 0 arguments instead of 1"),
+      ("'a'.size(1) == 1", "function 'size' is called with 1 argument instead of none"),
+      ("int() == 1", "function 'int' is called without arguments instead of 1"),
       ("'a'.replace('(', '') == ''", "missing )"),
       (
         "request.user == 1",
@@ -67,7 +67,7 @@ struct RuleIssueTests {
   @Test(
     "a member is not warned of where others have given its variable a meaning, or may have any members",
     arguments: [
-      " match /c/{request} { allow get: if request.foo == 1; }",
+      " match /c/{request=**} { allow get: if request.foo == 1; }",
       " function f(resource) { return resource.foo == 1; } match /c/{id} { allow get: if f(1); }",
       " function f() { let request = {'foo': 1}; return request.foo == 1; } match /c/{id} { allow get: if f(); }",
       " match /c/{id} { allow get: if request.auth.token.foo == 1 && resource.data.foo == 1 && request.resource.data.foo == 1; }",
@@ -105,6 +105,38 @@ struct RuleIssueTests {
     #expect(warnings.first?.message.contains(message ?? "") ?? true, "\(warnings)")
     let ignored = try RuleSet("rules_version = '2'; service firebase.storage { \(body) }").warnings
     #expect(!ignored.contains { $0.message.contains("no document") })
+  }
+
+  @Test(
+    "a word or a sign of another language is answered with the right one",
+    arguments: [
+      ("id = 'a'", "'=' stands where ';' is expected; write =="), ("id === 'a'", "no operator ===; write =="),
+      ("id !== 'a'", "no operator !==; write !="), ("true and true", "'and' stands where ';' is expected; write &&"),
+      ("true or true", "; write ||"), ("true & true", "unexpected character '&'; write &&"),
+      ("true; # a", "unexpected character '#'; comments begin with //"),
+    ])
+  func foreignWords(_ condition: String, _ message: String) throws {
+    let issue = try #require(Self.firstIssue(RuleSources.file(" match /c/{id} { allow get: if \(condition); }")))
+    #expect(issue.message.contains(message), "\(issue)")
+  }
+
+  @Test("a file without an end names the line of the open brace, and an empty one is called so")
+  func ends() throws {
+    let open = "rules_version = '2';\nservice cloud.firestore {\n  match /a/{b} {\n    allow read;\n  }\n"
+    #expect(Self.firstIssue(open)?.message.hasSuffix("is expected; the '{' of line 2 is not closed") == true)
+    for text in ["", " \n", "// nothing\n"] {
+      #expect(Self.firstIssue(text)?.message.hasPrefix("the file is empty: rules begin with") == true)
+    }
+  }
+
+  @Test("a method and a member are named where they stand, and not where their value begins")
+  func methodPlaces() throws {
+    for (condition, column) in [
+      ("resource.data.a /* a */ .includes(1)", 57), ("request.auth.id == 1", 45), ("id.lower(1) == id", 35),
+    ] {
+      let issue = try #require(Self.firstIssue(RuleSources.file(" match /c/{id} { allow get: if \(condition); }")))
+      #expect(issue.column == column, "\(issue)")
+    }
   }
 
   @Test("columns count scalars, and lines are shortened")

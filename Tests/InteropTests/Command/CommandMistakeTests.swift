@@ -36,6 +36,11 @@ struct CommandMistakeTests {
       (["outbox", "x"], "Did you mean `hearth cache outbox`?"),
       (["query", "cities"], "Did you mean `hearth data query` or `hearth cache query`?"),
       (["data", "query", "cities", "--order-by", "n", "--desc"], "behind the field: --order-by population:desc."),
+      (["data", "query", "cities", "--order-by", "n", "desc"], "Write --order-by n:desc."),
+      (["data", "query", "cities", "--sort", "n"], "no option --sort. Did you mean --order-by?"),
+      (["data", "count", "cities", "--avg", "n"], "no option --avg. Did you mean --average?"),
+      (["data", "ls"], "Did you mean `hearth data collections`?"),
+      (["data", "find", "cities"], "Did you mean `hearth data query`?"),
       (["frobnicate"], "The subcommands are \(subcommands)."),
     ])
   func mistakes(words: [String], advice: String) async throws {
@@ -43,6 +48,27 @@ struct CommandMistakeTests {
     #expect(output.status == 64 && output.text.hasPrefix("Error: "), "\(words): \(output.status) \(output.text)")
     #expect(output.text.contains(advice), "\(words): \(output.text)")
     #expect(output.text.contains("--help`."), "\(output.text)")
+  }
+
+  @Test("a sign before a field and an option without its value are named as such")
+  func orders() async throws {
+    let descending = try await hearth(["data", "query", "cities", "--order-by", "-n", "--host", "127.0.0.1:1"])
+    #expect(descending.status == 64 && descending.text.contains("Write 'n:desc'."), "\(descending.text)")
+    let missing = try await hearth(["data", "query", "cities", "--order-by", "--limit"])
+    #expect(
+      missing.status == 64 && missing.text.contains("Write the field behind --order-by: --order-by name --limit."),
+      "\(missing.text)")
+  }
+
+  @Test("a file that cannot be read is named with the reason of the system")
+  func files() async throws {
+    for words in [
+      ["data", "set", "a/b", "--file", "/no/file"], ["data", "get", "a/b", "--tls", "--ca-file", "/no/file"],
+    ] {
+      let output = try await hearth(words)
+      #expect(
+        output.text.contains("\"/no/file\" cannot be read: No such file or directory."), "\(words): \(output.text)")
+    }
   }
 
   @Test("a path with spaces that a shell has cut is named with its quotation marks")

@@ -72,7 +72,9 @@ struct CommandOutputTests {
       let mistyped = try await place.pipe("query", "nots", "--project", "demo-notes")
       #expect(mistyped.text.contains("no collection nots, but notes. Did you mean notes?"), "\(mistyped.text)")
       let database = try await place.pipe("query", "notes", "--project", "demo-notes", "--database", "prod")
-      #expect(database.text.contains("the project has the databases (default) (--database)"), "\(database.text)")
+      #expect(
+        database.text.contains("the project has the database (default). Did you mean --database '(default)'?"),
+        "\(database.text)")
       let exported = try await place.pipe("export", "-")
       #expect(exported.status == 0, "\(exported.text)")
       #expect(exported.text.contains("in project demo; this server has demo-list, demo-notes"), "\(exported.text)")

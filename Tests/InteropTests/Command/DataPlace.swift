@@ -19,7 +19,9 @@ struct DataPlace {
     try result.get()
   }
 
-  func hearth(_ arguments: String...) async throws -> Programs.Output {
+  func hearth(_ arguments: String...) async throws -> Programs.Output { try await hearth(arguments) }
+
+  func hearth(_ arguments: [String]) async throws -> Programs.Output {
     try await Programs.runInBackground(
       Programs.product("hearth"), ["data"] + arguments,
       environment: ["FIRESTORE_EMULATOR_HOST": server.address, "GOOGLE_CLOUD_PROJECT": "demo"])

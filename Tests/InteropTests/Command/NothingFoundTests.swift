@@ -44,6 +44,30 @@ struct NothingFoundTests {
     }
   }
 
+  @Test("a collection below a document is looked for there, and a group among the collections of the root")
+  func nested() async throws {
+    try await DataPlace.run { place in
+      for path in ["users/ada/notes/1", "cities/SF"] { try await place.set(path, "{}") }
+      for (words, advice) in [
+        (["query", "users/ada/nots"], "users/ada has no collection nots, but notes. Did you mean users/ada/notes?"),
+        (["query", "users/bob/notes"], "there are no collections below users/bob."),
+        (
+          ["query", "users"], "users has no documents itself; there are collections below it, such as users/ada/notes."
+        ),
+        (["query", "citys"], "it has no collection citys, but cities, users. Did you mean cities?"),
+        (
+          ["query", "Cities", "--group"],
+          "no collection called Cities has documents; at the root there are cities, users. Did you mean cities?"
+        ),
+        (["export", "-", "--collection", "users/ada/note"], "users/ada has no collection note, but notes."),
+        (["query", "cities", "--database", "default"], "Did you mean --database '(default)'?"),
+      ] {
+        let output = try await place.hearth(words)
+        #expect(output.status == 0 && output.text.contains(advice), "\(words): \(output.text)")
+      }
+    }
+  }
+
   @Test("an update of a missing document, and a backend that does not run, name the command that helps")
   func helpers() async throws {
     try await DataPlace.run { place in

@@ -123,6 +123,33 @@ final class RulesCommandTests {
     #expect((lines[0]["rules"] as? [[String: Any]])?.first?["line"] as? Int == 6)
   }
 
+  @Test("a document that was forgotten, and a query without a limit, are named as the likely reason")
+  func hints() async throws {
+    let cases = #"""
+      {"cases": [
+        {"name": "no note", "expect": "allow", "request": {"method": "get", "path": "notes/9", "auth": {"uid": "ada"}}},
+        {"name": "no limit", "expect": "allow",
+         "request": {"method": "list", "path": "notes", "auth": {"uid": "bob"}, "where": ["owner == bob"]}}
+      ]}
+      """#
+    let output = try await rules("test", try file("hints.json", cases))
+    #expect(
+      output.text.contains("resource.data (there is no document notes/9 before the request)"), "\(output.text)")
+    #expect(output.text.contains("request.query.limit <= 10 (the query has no limit)"), "\(output.text)")
+  }
+
+  @Test("check warns of types that do not fit and of paths without /databases, and with --strict fails")
+  func types() async throws {
+    let text = Self.rules.replacing("/databases/$(database)/documents/users/", with: "/users/")
+      .replacing("role() == 'admin'", with: "role().size() == 'admin'")
+    _ = try file("firestore.rules", text)
+    let output = try await rules("check")
+    #expect(output.status == 0 && output.text.contains(":4:34: warning: no document has this path;"), "\(output.text)")
+    #expect(
+      output.text.contains(":6:64: warning: int and string are never equal: == is always false"), "\(output.text)")
+    #expect(try await rules("check", "--strict").status == 1)
+  }
+
   @Test("a case that is denied shows which parts of the conditions were false, and what was compared")
   func falseParts() async throws {
     let cases = #"""

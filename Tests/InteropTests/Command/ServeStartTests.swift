@@ -30,7 +30,7 @@ struct ServeStartTests {
     #expect(await server.waitForExit() == 0)
   }
 
-  @Test("a file of indexes without indexes is refused with its name and the form that it has")
+  @Test("a file of indexes that declares none, or one that means nothing, is refused with its name and its form")
   func indexes() async throws {
     let folder = NSTemporaryDirectory() + "hearth-indexes-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -39,6 +39,14 @@ struct ServeStartTests {
     for (text, fault) in [
       (#"{"firestore": {"indexes": "firestore.indexes.json"}}"#, "give \"firestore.indexes.json\"."),
       ("[]", "must be an object"),
+      (
+        #"{"indexes": [{"collectionGroup": "c", "fields": [{"fieldPath": "a", "order": "ASC"}]}]}"#,
+        #"indexes[0].fields[0].order is "ASC", but must be ASCENDING or DESCENDING."#
+      ),
+      (
+        #"{"indexes": [{"collectionGroup": "c", "fields": [{"fieldPath": "a", "ordr": "ASCENDING"}]}]}"#,
+        #"indexes[0].fields[0] has the unknown member "ordr"; the members are fieldPath, order,"#
+      ),
     ] {
       try Data(text.utf8).write(to: URL(fileURLWithPath: file))
       let output = try await Programs.runInBackground(
