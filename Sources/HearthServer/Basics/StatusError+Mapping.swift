@@ -8,8 +8,13 @@ extension StatusError {
   }
 
   /// The status of a read at a version to which the log does not reach back.
-  static let readTimeTooOld = StatusError(
-    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
+  ///
+  /// - Parameter start: The first version to which it does.
+  static func readTimeTooOld(start: SnapshotVersion) -> StatusError {
+    StatusError(
+      code: .failedPrecondition,
+      message: "The requested 'read_time' is too old: the history of this database begins at \(start.timestamp).")
+  }
 
   /// The status of an optimistic transaction that has lost against another one.
   static let transactionConflict = StatusError(
