@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import HearthStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -85,6 +86,16 @@ struct StorageTroubleTests {
       #expect(try await reopened.set("c/a", ["n": 3.value]) > before)
       await reopened.storage.close()
     }
+  }
+
+  @Test("commits that fail for one reason are one line of the log")
+  func oneLine() async throws {
+    let log = LogRecorder()
+    let fixture = try StorageFixture(fillsIndexes: false, logger: log.logger) { point in
+      point == .commit ? StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13) : nil
+    }
+    for _ in 0..<80 { await #expect(throws: StatusError.self) { try await fixture.set("c/a") } }
+    #expect(log.lines.count { $0.contains("storage failed") } == 1, "\(log.lines)")
   }
 
   @Test("another failure of the disk is over when it is over")
