@@ -49,7 +49,8 @@ final class HandshakeLog: Sendable {
     (["UNSUPPORTED_PROTOCOL", "NO_SHARED_CIPHER"], "the client does not speak TLS 1.2 or a later version"),
   ]
 
-  private static func inWords(_ text: String) -> String {
+  /// The reason in words, for a text of BoringSSL.
+  static func inWords(_ text: String) -> String {
     if let known = reasons.first(where: { $0.words.contains(where: text.contains) }) { return known.text }
     // Without the places in the library's source.
     return text.replacing(#/ at /[^\s\])]+/#, with: "")

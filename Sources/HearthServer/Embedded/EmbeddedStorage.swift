@@ -19,7 +19,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   nonisolated let databaseID: DatabaseID
   nonisolated let clock: ServerClock
   /// The failures of calls; its logger is for other lines.
-  private nonisolated let failures: FailureLog
+  nonisolated let failures: FailureLog
   nonisolated let metrics: ServerMetrics?
   private let retention: HistoryRetention
   private let responseRetention: ResponseRetention
@@ -633,7 +633,7 @@ extension EmbeddedStorage {
     try requireOpen()
     guard version <= lastVersion || version.timestamp <= clock.now() else {
       throw StatusError(
-        code: .invalidArgument, message: "The requested 'read_time' \(version.timestamp) cannot be in the future.")
+        code: .invalidArgument, message: "The requested 'read_time' \(version.text) cannot be in the future.")
     }
     // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
     guard lastVersion < version else { return }

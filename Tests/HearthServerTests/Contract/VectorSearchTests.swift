@@ -73,7 +73,7 @@ struct VectorSearchTests {
 
   @Test("the angle between vectors of one direction is exactly 0, also of very short and very long ones")
   func angle() async throws {
-    for vector in [[0.1, 0.2, 0.3], [3, 1, 4], [1e-200, 2e-200, 0], [1e100, 1e100, 1e100]] {
+    for vector in [[0.1, 0.2, 0.3], [3, 1, 4], [1e-100, 2e-100, 0], [1e100, 1e100, 1e100]] {
       let value = Value.vector(vector)
       let search = try VectorSearch(
         .with {
@@ -83,7 +83,7 @@ struct VectorSearchTests {
         }, ServerFixture.translator)
       let document = Document.found(key("c/a"), version: .none, fields: EncodedFields(["v": value]))
       let distance = try #require(try search.distance(of: document))
-      #expect(vector[0] < 1e-100 || vector[0] > 1e50 ? abs(distance) < 1e-12 : distance == 0, "\(vector): \(distance)")
+      #expect(vector[0] < 1e-50 || vector[0] > 1e50 ? abs(distance) < 1e-12 : distance == 0, "\(vector): \(distance)")
     }
   }
 
