@@ -388,6 +388,7 @@ let package = Package(
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
+        .copy("Resources/emulator_cells.py"),
         .copy("Resources/js_lists.mjs"), .copy("Resources/rules_unit_testing.mjs"),
       ],
       swiftSettings: settings),

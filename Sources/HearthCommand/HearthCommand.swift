@@ -7,9 +7,8 @@ internal import ArgumentParser
     abstract: "A Cloud Firestore compatible server and its tools.",
     version: "hearth \(HearthVersion.text)",
     subcommands: [
-      ServeCommand.self, DataCommand.self, CacheCommand.self, RulesCommand.self, DemoCommand.self,
-      DemoDeviceCommand.self,
-      DemoWorkerCommand.self,
+      ServeCommand.self, DataCommand.self, CacheCommand.self, RulesCommand.self, TokenCommand.self, DemoCommand.self,
+      DemoDeviceCommand.self, DemoWorkerCommand.self,
     ] + storageCommands)
 
   /// The commands of servers that share a PostgreSQL database.

@@ -19,6 +19,9 @@ package struct TokenKey: Sendable {
     return (try? verifier.verify(token.signature, signs: token.signedBytes)) ?? false
   }
 
+  /// The signature of bytes; only a key that is a secret has one.
+  func signature(of bytes: [UInt8]) throws -> [UInt8] { try verifier.sign(bytes) }
+
   /// A shared secret of at least 32 bytes, for HS256.
   static func secret(_ bytes: [UInt8], id: String? = nil) async throws -> TokenKey {
     let keys = await JWTKeyCollection().add(hmac: HMACKey(from: bytes), digestAlgorithm: .sha256)

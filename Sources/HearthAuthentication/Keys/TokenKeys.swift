@@ -50,6 +50,10 @@ package final class TokenKeys: Sendable {
   ///
   /// - Throws: `TokenKeyError` for a file that cannot be read, or a secret of less than 32 bytes (RFC 7518, 3.2).
   package static func secret(inFile path: String, logger: Logger) async throws(TokenKeyError) -> TokenKeys {
+    TokenKeys(TokenKeySet([try await secretKey(inFile: path)]), logger: logger)
+  }
+
+  static func secretKey(inFile path: String) async throws(TokenKeyError) -> TokenKey {
     let source = "The file \"\(path)\""
     let text: String
     do {
@@ -62,7 +66,7 @@ package final class TokenKeys: Sendable {
       throw TokenKeyError("\(source): the secret has \(secret.count) bytes, but must have at least 32")
     }
     guard let key = try? await TokenKey.secret(secret) else { throw TokenKeyError("\(source) is not a secret") }
-    return TokenKeys(TokenKeySet([key]), logger: logger)
+    return key
   }
 
   /// Reads the keys for the first time.
@@ -191,8 +195,10 @@ package final class TokenKeys: Sendable {
     }
     guard isNew else { return }
     logger.error(
-      hasKeys ? "the keys of tokens stay as they are" : "the keys of tokens cannot be had",
-      metadata: ["source": .escaped(source.name), "error": .escaped("\(error)")])
+      hasKeys
+        ? "the keys of tokens stay as they are"
+        : "no tokens of an issuer can be verified, because its keys are missing",
+      metadata: ["error": .escaped("\(error)")])
   }
 }
 

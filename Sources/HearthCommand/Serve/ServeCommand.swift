@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import HearthAuthentication
 internal import HearthRPC
 internal import HearthServer
 internal import Logging
@@ -75,6 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
     logger.logLevel = place.level
     DescriptorLimit.raise()
     let prometheus = metrics.metricsPort.map { _ in PrometheusMetrics(help: ServerMetric.helpTexts) }
+    let secrets = FilesReadOnce(paths: callers.secretFiles.map(\.path), logger: logger)
     let (server, endpoint): (EmbeddedServer, MetricsEndpoint?)
     do {
       (server, endpoint) = try await start(prometheus, logger)
@@ -83,12 +85,15 @@ struct ServeCommand: AsyncParsableCommand {
       throw ExitCode.failure
     }
     let running = RunningServer(
-      server: server, endpoint: endpoint, startReport: await report(server, endpoint, logger))
+      server: server, endpoint: endpoint, secrets: secrets, startReport: await report(server, endpoint, logger))
+    // At the level debug, the group prints the whole server with each line.
+    var groupLogger = logger
+    groupLogger.logLevel = max(logger.logLevel, .info)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [
           .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup)
-        ], gracefulShutdownSignals: Self.endingSignals, logger: logger))
+        ], gracefulShutdownSignals: Self.endingSignals, logger: groupLogger))
     try await group.run()
   }
 
@@ -153,14 +158,18 @@ struct ServeCommand: AsyncParsableCommand {
 private struct RunningServer: Service {
   let server: EmbeddedServer
   let endpoint: MetricsEndpoint?
+  let secrets: FilesReadOnce
   /// Printed when the service runs. Then the group takes signals, so that a program that reads this may send one at once.
   let startReport: String
 
   /// Added to a signal's number in the exit status of a process that the signal has ended, as shells do.
   private static let signalStatus: Int32 = 128
+  private static let secretsInterval = Duration.seconds(1)
 
   func run() async throws {
     Terminal.write(startReport)
+    let watch = Task { await secrets.watch(every: Self.secretsInterval) }
+    defer { watch.cancel() }
     try await withGracefulShutdownHandler {
       try await server.waitUntilStopped()
     } onGracefulShutdown: {

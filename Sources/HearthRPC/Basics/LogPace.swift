@@ -27,12 +27,12 @@ final class LogPace: Sendable {
     var metadata: Logger.Metadata = [
       "address": .escaped(client.map(\.description) ?? "unknown"), "reason": .escaped(reason),
     ]
-    if untold > 0 { metadata["not-logged-before"] = "\(untold)" }
+    metadata.note(untold: untold)
     return metadata
   }
 
   /// - Returns: The number of lines that were not logged before this one; nil if this one is not logged either.
-  private func next() -> Int? {
+  func next() -> Int? {
     let now = now()
     return state.withLock { state -> Int? in
       if let next = state.next, now < next {
@@ -42,5 +42,12 @@ final class LogPace: Sendable {
       defer { state = State(next: now + Self.interval) }
       return state.untold
     }
+  }
+}
+
+extension Logger.Metadata {
+  /// Adds the number of equal lines that were not logged before this one.
+  mutating func note(untold: Int) {
+    if untold > 0 { self["not-logged-before"] = "\(untold)" }
   }
 }

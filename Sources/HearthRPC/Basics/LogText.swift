@@ -22,6 +22,16 @@ extension Logger.MetadataValue {
     return .string(result)
   }
 
+  /// Text of several lines, such as a list of mistakes, on one: with a semicolon between them, or none after a colon.
+  package static func escapedLines(_ value: some CustomStringConvertible) -> Logger.MetadataValue {
+    var result = ""
+    for line in value.description.split(whereSeparator: \.isNewline) {
+      if !result.isEmpty { result += result.hasSuffix(":") ? " " : "; " }
+      result += line
+    }
+    return escaped(result)
+  }
+
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false

@@ -26,6 +26,7 @@ package final class CallServer: Sendable {
   /// Nil if calls may fail to authenticate as often as they like.
   private let authenticationLimit: AuthenticationLimit?
   private let authenticationLog: AuthenticationLog
+  private let failures: FailureLog
   private let unserved: Unserved
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
@@ -58,6 +59,7 @@ package final class CallServer: Sendable {
     credentials = CredentialWatch(authenticator, checkedEvery: limits.credentialsInterval)
     authenticationLimit = limits.failedAuthenticationsPerMinute.flatMap { $0 > 0 ? AuthenticationLimit($0) : nil }
     authenticationLog = AuthenticationLog(logger)
+    failures = FailureLog(logger)
     self.unserved = unserved
     self.interceptor = interceptor
     self.logger = logger
@@ -182,10 +184,11 @@ package final class CallServer: Sendable {
   private func failure(_ error: any Error, of call: ServerCall) -> CallStatus {
     let status = CallStatus(describing: error)
     let level: Logger.Level = status.code == .dataLoss || status.code == .internal ? .error : .debug
-    logger.log(
+    failures.log(
       level: level, "call failed",
-      metadata: [
+      [
         "method": .escaped(call.method.name), "code": "\(status.code)", "message": .escaped(status.message),
+        "address": .escaped(call.share.client.map(\.description) ?? "unknown"),
       ])
     return status
   }

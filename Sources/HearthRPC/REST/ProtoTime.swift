@@ -1,12 +1,12 @@
 /// Times and durations as the JSON of protocol buffers writes them.
-enum ProtoTime {
+package enum ProtoTime {
   /// 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z.
   static let seconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
   /// Ten thousand years.
   static let durationSeconds: ClosedRange<Int64> = -315_576_000_000...315_576_000_000
 
   /// A text such as `2026-01-02T03:04:05.678Z` with 0, 3, 6 or 9 digits after the point; nil outside of the years 1 to 9999.
-  static func text(seconds: Int64, nanoseconds: Int64) -> String? {
+  package static func text(seconds: Int64, nanoseconds: Int64) -> String? {
     guard Self.seconds.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else { return nil }
     let second = Int(((seconds % 86_400) + 86_400) % 86_400)
     let (year, month, day) = date(day: Int((seconds - Int64(second)) / 86_400))

@@ -39,13 +39,18 @@ final class HandshakeLog: Sendable {
       "the client's certificate is not signed by an authority in --tls-client-authority, has expired, or is not valid yet"
     ),
     (
-      ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_UNKNOWN", "ALERT_CERTIFICATE_EXPIRED"],
+      ["ALERT_CERTIFICATE_EXPIRED"],
+      "the client refuses the certificate of this server, because it has expired or is not valid yet by the client's clock"
+    ),
+    (
+      ["ALERT_UNKNOWN_CA", "ALERT_BAD_CERTIFICATE", "ALERT_CERTIFICATE_UNKNOWN"],
       "the client does not trust the certificate of this server"
     ),
     (["UNSUPPORTED_PROTOCOL", "NO_SHARED_CIPHER"], "the client does not speak TLS 1.2 or a later version"),
   ]
 
-  private static func inWords(_ text: String) -> String {
+  /// The reason in words, for a text of BoringSSL.
+  static func inWords(_ text: String) -> String {
     if let known = reasons.first(where: { $0.words.contains(where: text.contains) }) { return known.text }
     // Without the places in the library's source.
     return text.replacing(#/ at /[^\s\])]+/#, with: "")

@@ -33,19 +33,46 @@ package final class ServerCertificate: Sendable {
     var tls: NIOSSLContext
     /// The time at which the first certificate of the chain expires, in seconds since 1970.
     var expiry: Int
+    /// The time from which on all certificates of the chain are valid, in seconds since 1970.
+    var start: Int
+    /// The latest line that the log has about this time.
+    var reported = Remaining.long
   }
+
+  /// The time until a certificate expires, in the steps that are logged.
+  private enum Remaining: Int {
+    case long
+    /// Less than ``noticeSeconds``.
+    case short
+    case none
+
+    init(seconds: Int) { self = seconds < 0 ? .none : seconds < noticeSeconds ? .short : .long }
+  }
+
+  /// Authorities such as Let's Encrypt renew certificates that are valid for less than a month: then the renewal has failed.
+  private static let noticeSeconds = 14 * 86_400
 
   private let files: Files
   private let context: Mutex<Context>
   private let stamps: Mutex<[BoundedFile.Stamp]>
   private let logger: Logger
+  /// The present time in seconds since 1970.
+  private let now: @Sendable () -> Int
 
   /// - Throws: `ServerCertificateError` that names the file and what is wrong with it.
-  package init(_ files: Files, logger: Logger) throws(ServerCertificateError) {
+  package convenience init(_ files: Files, logger: Logger) throws(ServerCertificateError) {
+    try self.init(files, logger: logger) { Int(Date().timeIntervalSince1970) }
+  }
+
+  init(_ files: Files, logger: Logger, now: @escaping @Sendable () -> Int) throws(ServerCertificateError) {
     self.files = files
     self.logger = logger
+    self.now = now
     stamps = Mutex(files.stamps)
-    context = Mutex(try Self.context(files, logger))
+    let context = try Self.context(files)
+    self.context = Mutex(context)
+    warnOfStart(context.start)
+    reportTimes()
   }
 
   /// Adds TLS in front of the other handlers of a connection.
@@ -55,11 +82,39 @@ package final class ServerCertificate: Sendable {
   }
 
   /// The seconds until the first certificate of the chain expires; negative if one has.
-  package var secondsLeft: Int { context.withLock { $0.expiry } - Int(Date().timeIntervalSince1970) }
+  package var secondsLeft: Int { context.withLock { $0.expiry } - now() }
 
-  /// Reads the files again whenever one of them has changed, until the task is cancelled. If they are wrong, the certificate stays.
+  /// Reads the files again whenever one of them has changed, and reports when the certificate is about to expire and when it does, until the
+  /// task is cancelled. If the files are wrong, the certificate stays.
   package func watch(every interval: Duration) async {
-    while (try? await Task.sleep(for: interval)) != nil { readAgainIfChanged() }
+    while (try? await Task.sleep(for: interval)) != nil {
+      readAgainIfChanged()
+      reportTimes()
+    }
+  }
+
+  /// Logs once that the certificate expires soon, and once that it has expired.
+  func reportTimes() {
+    let seconds = secondsLeft
+    let report = context.withLock { context -> (Remaining, Int)? in
+      let remaining = Remaining(seconds: seconds)
+      guard remaining.rawValue > context.reported.rawValue else { return nil }
+      context.reported = remaining
+      return (remaining, context.expiry)
+    }
+    guard let (remaining, expiry) = report else { return }
+    let metadata: Logger.Metadata = [
+      "file": .escaped(files.certificate), "until": "\(Self.text(ofTime: expiry))",
+    ]
+    if remaining == .none {
+      logger.error("a certificate has expired: clients refuse it", metadata: metadata)
+    } else {
+      logger.warning("a certificate expires within two weeks", metadata: metadata)
+    }
+  }
+
+  private static func text(ofTime seconds: Int) -> String {
+    ProtoTime.text(seconds: Int64(seconds), nanoseconds: 0) ?? "\(seconds) s from 1970"
   }
 
   func readAgainIfChanged() {
@@ -70,7 +125,8 @@ package final class ServerCertificate: Sendable {
     }
     guard isNew else { return }
     do throws(ServerCertificateError) {
-      let context = try Self.context(files, logger)
+      let context = try Self.context(files)
+      warnOfStart(context.start)
       self.context.withLock { $0 = context }
       logger.info(
         "the certificate was replaced by the one in the changed files", metadata: ["file": .escaped(files.certificate)])
@@ -83,9 +139,8 @@ package final class ServerCertificate: Sendable {
 
   // MARK: - Reading
 
-  private static func context(_ files: Files, _ logger: Logger) throws(ServerCertificateError) -> Context {
+  private static func context(_ files: Files) throws(ServerCertificateError) -> Context {
     let chain: [NIOSSLCertificate] = try certificates(files.certificate)
-    warnOfTimes(chain, files.certificate, logger)
     let key: NIOSSLPrivateKey
     let keyBytes = try bytes(of: files.key)
     do {
@@ -105,7 +160,8 @@ package final class ServerCertificate: Sendable {
     do {
       return Context(
         tls: try NIOSSLContext(configuration: configuration),
-        expiry: chain.map { Int($0.notValidAfter) }.min() ?? 0)
+        expiry: chain.map { Int($0.notValidAfter) }.min() ?? 0,
+        start: chain.map { Int($0.notValidBefore) }.max() ?? 0)
     } catch {
       throw ServerCertificateError(
         "The key in \"\(files.key)\" does not belong to the first certificate in \"\(files.certificate)\", or TLS does not accept one of them."
@@ -129,16 +185,11 @@ package final class ServerCertificate: Sendable {
     }
   }
 
-  private static func warnOfTimes(_ chain: [NIOSSLCertificate], _ path: String, _ logger: Logger) {
-    let now = time_t(Date().timeIntervalSince1970)
-    for certificate in chain where certificate.notValidAfter < now || certificate.notValidBefore > now {
-      let times = [certificate.notValidBefore, certificate.notValidAfter].map {
-        ProtoTime.text(seconds: Int64($0), nanoseconds: 0) ?? "\($0) s from 1970"
-      }
-      logger.warning(
-        "a certificate is not valid now: clients will refuse it",
-        metadata: ["file": .escaped(path), "from": "\(times[0])", "until": "\(times[1])"])
-    }
+  private func warnOfStart(_ start: Int) {
+    guard start > now() else { return }
+    logger.warning(
+      "a certificate is not valid yet: clients refuse it",
+      metadata: ["file": .escaped(files.certificate), "from": "\(Self.text(ofTime: start))"])
   }
 }
 

@@ -23,4 +23,9 @@ package enum Base64URL {
     guard !isStrict || Array(bytes.base64EncodedData()) == base64 else { return nil }
     return [UInt8](bytes)
   }
+
+  package static func encoded(_ bytes: some Collection<UInt8>) -> String {
+    let base64 = Data(bytes).base64EncodedString()
+    return base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
 }

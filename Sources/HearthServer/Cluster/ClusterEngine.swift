@@ -18,7 +18,8 @@
     let location: ClusterLocation
     let hooks: Hooks
     let clock: ClusterClock
-    let logger: Logger
+    /// The failures of calls; its logger is for other lines.
+    private let failures: FailureLog
     /// The sessions for commits. A group of commits waits for nothing else of the node while it has one.
     let commits: PostgresPool
     let reads: PostgresPool
@@ -53,7 +54,7 @@
       self.clock = ClusterClock(clock)
       var logger = logger
       logger[metadataKey: "node"] = .escaped(location.nodeName)
-      self.logger = logger
+      failures = FailureLog(logger)
       let history = ClusterHistory(node: node, location: location, clock: self.clock, logger: logger)
       self.history = history
       func pool(
@@ -142,6 +143,8 @@
       return try await pool.withSession(deadline: deadline, sender: CallSender.current, body)
     }
 
+    var logger: Logger { failures.logger }
+
     /// The status for a client, whose reason is logged if it is one that the operator must know.
     func status(of error: any Error, in database: DatabaseID) -> StatusError {
       let status = StatusError(postgres: error)
@@ -149,9 +152,9 @@
         error is StatusError ? status.code != .dataLoss && status.code != .internal : status.code == .cancelled
       if !isExpected {
         // While the server is out of reach, which is logged once, each call fails.
-        logger.log(
+        failures.log(
           level: availability.isAvailable ? .error : .debug, "storage failed",
-          metadata: ["database": .escaped(database), "error": .escaped("\(error)")])
+          ["database": .escaped(database), "error": .escaped("\(error)")])
       }
       return status
     }

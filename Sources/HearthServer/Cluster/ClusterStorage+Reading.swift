@@ -97,7 +97,7 @@
         }
         try await raise(to: version)
       }
-      guard version >= present.logStart else { throw StatusError.readTimeTooOld }
+      guard version >= present.logStart else { throw StatusError.readTimeTooOld(start: present.logStart) }
       return version
     }
 

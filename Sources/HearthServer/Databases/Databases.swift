@@ -8,7 +8,7 @@ protocol Databases: AnyObject, Sendable {
   /// The limits of what calls do in each of the databases.
   var limits: DatabaseLimits { get }
 
-  /// The availability of the databases; nil if they can always be reached.
+  /// The availability of the databases; nil if nothing is known of it: they can be reached.
   var availability: Availability? { get }
 
   /// A secret that all servers of these databases know, so that each of them accepts what another one has given to clients; nil if this is the
@@ -46,6 +46,9 @@ protocol Databases: AnyObject, Sendable {
   /// Does what falls due by itself, such as closing databases that nobody uses. The server calls it about once a minute, one call after the other.
   func tend() async
 
+  /// Looks at what may change without a call, such as the place of the databases, until the task is cancelled.
+  func watch(every interval: Duration) async
+
   /// Finishes the commits in progress and closes all databases, also those that are still being opened. Calls that wait for a database and all
   /// later ones get UNAVAILABLE. It returns when everything is released, even if its task is cancelled.
   func close() async
@@ -56,6 +59,8 @@ extension Databases {
   var secret: [UInt8]? { nil }
 
   func report() {}
+
+  func watch(every interval: Duration) async {}
 }
 
 /// The use of a server's databases at a moment.

@@ -1,5 +1,6 @@
 internal import HearthModel
 internal import HearthRPC
+internal import Logging
 internal import Synchronization
 
 /// Opens and closes the databases of a server, when ``OpenDatabases`` asks for it.
@@ -34,6 +35,9 @@ final class OpenDatabases: Sendable {
   private let limit: Int
   private let clock: ServerClock
   private let metrics: ServerMetrics?
+  private let failures: FailureLog
+  /// Follows the limit in errors.
+  private let advice: String
   private let state: Mutex<State>
 
   /// The least time from making room to making room again, in microseconds.
@@ -41,8 +45,12 @@ final class OpenDatabases: Sendable {
   /// The databases that are closed at the same time. Each may wait for a disk.
   private static let closingsAtOnce = 8
 
-  /// - Parameter limit: The databases that may be open.
-  init(limit: Int, clock: ServerClock, metrics: ServerMetrics?) {
+  /// - Parameters:
+  ///   - limit: The databases that may be open.
+  ///   - advice: Follows the limit in errors.
+  init(limit: Int, advice: String = "", clock: ServerClock, metrics: ServerMetrics?, logger: Logger) {
+    failures = FailureLog(logger)
+    self.advice = advice
     self.limit = limit
     self.clock = clock
     self.metrics = metrics
@@ -123,9 +131,12 @@ final class OpenDatabases: Sendable {
       metrics?.exceeded(.databases)
       if !isBlank, isRoomDue() { opener.beginMakingRoom() }
       let subject = isBlank ? "databases without documents are in use" : "databases are open"
+      failures.log(
+        level: .warning, "\(subject), as many as --max-databases allows; calls for others are refused",
+        ["allowed": "\(limit)"])
       throw StatusError(
         code: .resourceExhausted,
-        message: "\(limit) \(subject), the most that one server serves (hearth serve --max-databases)")
+        message: "\(limit) \(subject), the most that one server serves (hearth serve --max-databases)\(advice)")
     }
   }
 

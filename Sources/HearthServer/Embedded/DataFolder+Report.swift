@@ -16,10 +16,23 @@ extension DataFolder {
     fileprivate var ignored: Set<String> = []
     /// In microseconds of the caller's clock.
     fileprivate var next = Int64.min
+    /// True after a call that came too early: a look is due later.
+    fileprivate var isWanted = false
   }
 
-  /// Logs the files of databases that are empty, and the files that do not belong to a database: one line for each kind, at the start.
-  func report(to logger: Logger) {
+  /// Below so many bytes of free space, the start says so: a database cannot be opened on a full disk, even to be read.
+  private static let lowBytes: Int64 = 64 << 20
+
+  /// Logs a disk that is nearly full, the files of databases that are empty, and the files that do not belong to a database: one line for
+  /// each kind, at the start.
+  ///
+  /// - Parameter freeBytes: The space that the disk has left; nil if it is not known.
+  func report(to logger: Logger, freeBytes: Int64?) {
+    if let freeBytes, freeBytes < Self.lowBytes {
+      logger.warning(
+        "the disk of the data folder is nearly full; on a full disk no database can be opened, and commits fail",
+        metadata: ["folder": .escaped(path), "free-bytes": "\(freeBytes)"])
+    }
     let names = self.names ?? []
     let empty = names.filter { Self.databaseID(ofFile: $0) != nil && isEmpty("\(path)/\($0)") }
     if !empty.isEmpty {
@@ -36,11 +49,17 @@ extension DataFolder {
   /// - Parameter microseconds: The present time of a clock that is never set. There is one look in ``lookInterval`` at most.
   func reportNew(to logger: Logger, at microseconds: Int64) {
     let isDue = looks.withLock { looks in
-      guard microseconds >= looks.next else { return false }
+      looks.isWanted = microseconds < looks.next
+      guard !looks.isWanted else { return false }
       looks.next = microseconds + Self.lookInterval.microseconds
       return true
     }
     if isDue, let names { reportIgnored(among: names, to: logger) }
+  }
+
+  /// Does the look for which an earlier call of ``reportNew(to:at:)`` came too early, when it is time for it.
+  func reportWanted(to logger: Logger, at microseconds: Int64) {
+    if looks.withLock({ $0.isWanted }) { reportNew(to: logger, at: microseconds) }
   }
 
   /// Logs that a file is empty, when its database is opened.
@@ -55,7 +74,7 @@ extension DataFolder {
 
   /// Logs the files that do not belong to a database, without those that the last look has found.
   private func reportIgnored(among names: [String], to logger: Logger) {
-    let ignored = names.filter { !Self.isKnown($0) }
+    let ignored = names.filter { !Self.isKnown($0) || isFolder($0) }
     let new = looks.withLock { looks in
       defer { looks.ignored = Set(ignored) }
       return ignored.filter { !looks.ignored.contains($0) }
@@ -66,9 +85,15 @@ extension DataFolder {
     logger.log(
       level: mayBeDatabases ? .warning : .notice,
       """
-      files in the data folder are ignored, because their names are not those of databases: PROJECT.DATABASE.sqlite, with %XX for each byte \
-      other than a-z, 0-9, - and _, such as demo.%28default%29.sqlite
+      files in the data folder are ignored, because they are folders, or their names are not those of databases: PROJECT.DATABASE.sqlite, \
+      with %XX for each byte other than a-z, 0-9, - and _, such as demo.%28default%29.sqlite
       """, metadata: metadata(new))
+  }
+
+  /// The space that the disk of the folder has left for this user; nil if the system does not say.
+  var freeBytes: Int64? {
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
+    return (attributes?[.systemFreeSize] as? NSNumber)?.int64Value
   }
 
   private func isEmpty(_ file: String) -> Bool {

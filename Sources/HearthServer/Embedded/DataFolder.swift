@@ -2,6 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthRPC
 internal import HearthStore
+internal import Logging
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -21,6 +22,7 @@ internal import Synchronization
 /// files have 0600.
 final class DataFolder: Sendable {
   let path: String
+  let place: FolderPlace
   private let lock: LockFile
   /// See ``reportNew(to:at:)``.
   let looks = Mutex(Looks())
@@ -29,7 +31,9 @@ final class DataFolder: Sendable {
   private static let maximumFileNameBytes = 250
 
   /// Creates the folder if it is missing, and locks it.
-  init(path: String) throws(ServerError) {
+  ///
+  /// - Parameter logger: Reports that the folder is no longer in its place.
+  init(path: String, logger: Logger) throws(ServerError) {
     self.path = path
     guard !FileManager.default.fileExists(atPath: "\(path)/\(Self.clientCacheName)") else {
       throw Self.failure(path, "holds \(Self.clientCacheName), the cache of a client: choose another one.")
@@ -52,6 +56,7 @@ final class DataFolder: Sendable {
         throw Self.failure(path, "is in use by another hearth server: stop it or choose another folder.")
       }
     }
+    place = FolderPlace(folder: path, lockFile: "\(path)/\(Self.lockName)", logger: logger)
   }
 
   private static func failure(_ path: String, _ text: String) -> ServerError {
@@ -118,10 +123,19 @@ final class DataFolder: Sendable {
   /// - Throws: INTERNAL if the folder cannot be read.
   func databases() throws(StatusError) -> [DatabaseID] {
     do {
-      return try FileManager.default.contentsOfDirectory(atPath: path).compactMap(Self.databaseID)
+      return try FileManager.default.contentsOfDirectory(atPath: path).compactMap { name in
+        isFolder(name) ? nil : Self.databaseID(ofFile: name)
+      }
     } catch {
       throw StatusError(code: .internal, message: "The data folder cannot be read: \(error.localizedDescription)")
     }
+  }
+
+  /// True for a folder with the name of a database's file.
+  func isFolder(_ name: String) -> Bool {
+    guard Self.databaseID(ofFile: name) != nil else { return false }
+    var status = stat()
+    return stat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// The database whose file has this name; nil for other files.

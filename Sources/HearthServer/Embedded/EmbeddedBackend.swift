@@ -35,7 +35,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
   private let indexRules: RequiredIndexes?
   private let clock: ServerClock
   private let metrics: ServerMetrics?
-  private let logger: Logger
+  private let failures: FailureLog
   private let opening: Opening
   private let declared = Mutex(Declared())
   private let databases: OpenDatabases
@@ -43,11 +43,16 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
   private let fileOpenings = OpeningQueue(label: "hearth.opening.file", width: 8)
   /// A blank database costs some milliseconds of processor time. Any name makes one, so files do not wait behind them.
   private let blankOpenings = OpeningQueue(label: "hearth.opening.blank", width: 2)
+  /// Looks at the folder, which wait for its disk, too.
+  private let folderLooks = OpeningQueue(label: "hearth.folder", width: 1)
 
   /// A database without calls, listeners and transactions is closed after this time.
   static let idleMicroseconds: Int64 = 300_000_000
   /// The same where another database finds no room.
   static let pauseMicroseconds: Int64 = 10_000_000
+  /// Follows the limit of databases where they are in memory, for tests most often.
+  private static let adviceForTests =
+    ". Clear those of tests that are over (DELETE /emulator/v1/projects/PROJECT/databases/DATABASE/documents), or raise the limit"
   /// The databases in the folder that are closed each time.
   private static let closingsForRoom = 16
 
@@ -67,12 +72,21 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     indexRules = limits.requiresIndexes ? RequiredIndexes() : nil
     self.location = location
     self.clock = clock.steady(logger: logger)
-    self.logger = logger
+    failures = FailureLog(logger)
     self.opening = opening
-    databases = OpenDatabases(limit: limits.databases, clock: self.clock, metrics: metrics)
-    if case .folder(let path) = location { folder = try DataFolder(path: path) } else { folder = nil }
-    folder?.report(to: logger)
+    let isFolder = if case .folder = location { true } else { false }
+    databases = OpenDatabases(
+      limit: limits.databases, advice: isFolder ? "" : Self.adviceForTests, clock: self.clock, metrics: metrics,
+      logger: logger)
+    folder =
+      if case .folder(let path) = location { try DataFolder(path: path, logger: logger) } else { nil }
+    folder?.report(to: logger, freeBytes: folder?.freeBytes)
   }
+
+  private var logger: Logger { failures.logger }
+
+  /// False while the folder is not in its place.
+  var availability: Availability? { folder?.place.availability }
 
   /// The database of this name: open, opened, or blank.
   ///
@@ -88,6 +102,7 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     fileOpenings.run { [self] in
       defer { folder.reportNew(to: logger, at: clock.elapsedMicroseconds) }
       do throws(StatusError) {
+        try folder.place.require()
         guard let file = try folder.existingFile(for: id) else { return openBlank(id) }
         try databases.require(databases.table { $0.admit(id, .stored) }, by: self)
         folder.reportEmpty(file, to: logger)
@@ -130,12 +145,13 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
           location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
           retention: HistoryRetention(limits), lockWait: limits.lockWait,
           waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
-          logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, readSlots: readSlots, metrics: metrics,
-          logger: logger)
+          logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, readSlots: readSlots, place: folder?.place,
+          metrics: metrics, logger: logger)
       }
     } catch {
-      logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])
-      throw StatusError(storage: error)
+      if (error as? StoreError)?.kind == .full { metrics?.foundDiskFull() }
+      failures.log("database cannot be opened", ["database": .escaped(id), "error": .escaped("\(error)")])
+      throw (error as? StatusError) ?? StatusError(storage: error)
     }
   }
 
@@ -150,8 +166,10 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
         try databases.require(databases.table { $0.beginSettling(id) }, by: self)
         guard let folder else { return .memory }
         do throws(StatusError) {
+          try folder.place.require()
           return .file(path: try folder.createFile(for: id))
         } catch {
+          if error.code == .resourceExhausted { metrics?.foundDiskFull() }
           databases.table { $0.undoSettling(id) }
           throw error
         }
@@ -175,7 +193,11 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     let result = await withCheckedContinuation {
       (done: CheckedContinuation<Result<[DatabaseID], StatusError>, Never>) in
       fileOpenings.run { [logger, clock] in
-        done.resume(returning: Result { () throws(StatusError) in try folder.databases() })
+        done.resume(
+          returning: Result { () throws(StatusError) in
+            try folder.place.require()
+            return try folder.databases()
+          })
         folder.reportNew(to: logger, at: clock.elapsedMicroseconds)
       }
     }
@@ -231,6 +253,19 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
   /// being closed waits for that. Databases in memory are closed only if they hold nothing.
   func closeIdle() async {
     await closeUnused(for: Self.idleMicroseconds)
+  }
+
+  /// Looks at the place of the folder, because there may be no commits that do, and for files that have come into it.
+  func watch(every interval: Duration) async {
+    guard let folder else { return }
+    while (try? await Task.sleep(for: interval)) != nil {
+      await withCheckedContinuation { done in
+        folderLooks.run { [logger, clock] in
+          if folder.place.look() { folder.reportWanted(to: logger, at: clock.elapsedMicroseconds) }
+          done.resume()
+        }
+      }
+    }
   }
 
   func beginMakingRoom() {

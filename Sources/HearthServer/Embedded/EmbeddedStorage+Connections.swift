@@ -20,6 +20,8 @@ extension EmbeddedStorage {
     /// Without the newest commit, see ``EmbeddedStorage/epochs``.
     var epochs: Epochs
     var announcements: Announcements
+    /// The folder of the file; nil if its place is not looked at.
+    let place: FolderPlace?
     /// The length of the write-ahead log when it was last looked at.
     var logPages: Int64 = 0
     var isClosed = false
@@ -47,12 +49,16 @@ extension EmbeddedStorage {
 
   /// The connections for reading a file and for writing its log back, one reader open; nil for a database in memory.
   ///
-  /// - Parameter slots: The slots that all databases of a process share.
+  /// - Parameters:
+  ///   - place: The folder of the file. Later connections open the file by its path, so they are refused while another folder is there.
+  ///   - slots: The slots that all databases of a process share.
   static func fileAccess(
-    to location: Database.Location, _ databaseID: DatabaseID, slots: ReadSlots<StorageReader>, sortBudget: SortBudget
+    to location: Database.Location, in place: FolderPlace?, _ databaseID: DatabaseID, slots: ReadSlots<StorageReader>,
+    sortBudget: SortBudget
   ) throws -> FileAccess? {
     guard case .file = location else { return nil }
     let readers = ReaderPool(label: "hearth.reader.\(databaseID)", slots: slots) { isToStop in
+      try place?.require()
       // A reader keeps few pages in memory: the system has the file's pages too.
       let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
       database.onProgress(everyInstructions: instructionsPerStep, isToStop)
@@ -60,7 +66,8 @@ extension EmbeddedStorage {
     }
     try readers.openFirst()
     let checkpointer = Checkpointer(label: "hearth.log.\(databaseID)") {
-      try Database(location, options: Self.options)
+      try place?.require()
+      return try Database(location, options: Self.options)
     }
     return FileAccess(readers: readers, checkpointer: checkpointer)
   }

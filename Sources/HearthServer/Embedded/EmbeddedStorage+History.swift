@@ -38,8 +38,8 @@ extension EmbeddedStorage {
     } catch {
       log.rollBack(to: logBefore)
       if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
-      logger.error(
-        "history cannot be trimmed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      failures.log(
+        "history cannot be trimmed", ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
     }
     publishState()

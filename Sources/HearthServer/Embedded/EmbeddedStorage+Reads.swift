@@ -93,7 +93,8 @@ extension EmbeddedStorage {
     }
     let version = SnapshotVersion(readTime)
     if try currentVersion() < version { try await reserve(version) }
-    guard version >= published.withLock({ $0.logStart }) else { throw StatusError.readTimeTooOld }
+    let start = published.withLock { $0.logStart }
+    guard version >= start else { throw StatusError.readTimeTooOld(start: start) }
     return version
   }
 

@@ -9,9 +9,11 @@ internal import Synchronization
 /// The system may have dropped the pages in question, so that the next sync succeeds without them. The database takes no commits and runs
 /// no checkpoints until the server has been restarted and SQLite has read what is on the disk. Reads go on.
 extension EmbeddedStorage {
-  /// - Throws: UNAVAILABLE after a failed synchronisation, so that clients keep their writes.
+  /// - Throws: UNAVAILABLE after a failed synchronisation, or while the data folder is not in its place, so that clients keep their writes.
   func requireSafeDisk() throws(StatusError) {
-    guard let failedSync = published.withLock({ $0.failedSync }) else { return }
+    let (failedSync, place) = published.withLock { ($0.failedSync, $0.place) }
+    try place?.require()
+    guard let failedSync else { return }
     throw StatusError(
       code: .unavailable,
       message:

@@ -18,7 +18,8 @@ actor EmbeddedStorage: ExclusiveStorage {
   private nonisolated let executor: DatabaseExecutor
   nonisolated let databaseID: DatabaseID
   nonisolated let clock: ServerClock
-  nonisolated let logger: Logger
+  /// The failures of calls; its logger is for other lines.
+  nonisolated let failures: FailureLog
   nonisolated let metrics: ServerMetrics?
   private let retention: HistoryRetention
   private let responseRetention: ResponseRetention
@@ -96,6 +97,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     let file: FileAccess?
   }
 
+  nonisolated var logger: Logger { failures.logger }
   var database: Database { tables.database }
   var store: DocumentStore { tables.store }
   var reader: StorageReader { tables.reader }
@@ -119,7 +121,8 @@ actor EmbeddedStorage: ExclusiveStorage {
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
-    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
+    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), place: FolderPlace? = nil,
+    metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let mark = if case .file(let path) = location { LogMark(of: path) } else { nil as LogMark? }
     try mark?.requireLog()
@@ -131,7 +134,7 @@ actor EmbeddedStorage: ExclusiveStorage {
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
       retention: retention, lockWait: lockWait, waitingWrites: waitingWrites,
       rewrittenBytes: rewrittenBytes, logBytes: logBytes, sortBudget: sortBudget, readSlots: readSlots,
-      metrics: metrics)
+      place: place, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -149,6 +152,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   ///   - logBytes: The length of the write-ahead log at which reads are stopped.
   ///   - sortBudget: The memory for results that have to be sorted, which databases may share.
   ///   - readSlots: The slots in which reads of files run, which databases may share.
+  ///   - place: The folder of its file; nil for none, whose place is not looked at.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, feedEffort: Int = 500_000, windowBytes: Int = DatabaseLimits().windowBytes,
@@ -158,7 +162,8 @@ actor EmbeddedStorage: ExclusiveStorage {
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
-    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil
+    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), place: FolderPlace? = nil,
+    metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -171,7 +176,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     self.executor = DatabaseExecutor(label: "hearth.storage.\(databaseID)")
     self.databaseID = databaseID
     self.clock = clock
-    self.logger = logger
+    self.failures = FailureLog(logger)
     self.metrics = metrics
     self.retention = retention
     self.responseRetention = responseRetention
@@ -192,8 +197,9 @@ actor EmbeddedStorage: ExclusiveStorage {
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
         committedVersion: state.committedVersion, epochs: state.epochs,
-        announcements: Announcements(isNew: state.epochs.quiet == nil),
-        file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
+        announcements: Announcements(isNew: state.epochs.quiet == nil), place: place,
+        file: try Self.fileAccess(
+          to: database.location, in: place, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity, maximumEffort: feedEffort,
       windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
@@ -242,7 +248,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   nonisolated func status(of error: any Error) -> StatusError {
     if let status = error as? StatusError { return status }
     if error is ReadGivenUp { return readGivenUp }
-    logger.error("storage failed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+    failures.log("storage failed", ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     return StatusError(storage: error)
   }
 }
@@ -476,7 +482,7 @@ extension EmbeddedStorage {
   func commitFailure(_ error: any Error) -> StatusError {
     if let error = error as? StoreError {
       if error.isFailedSync { noteFailedSync(error) }
-      if error.kind == .full { metrics?.commitFoundDiskFull() }
+      if error.kind == .full { metrics?.foundDiskFull() }
     }
     let failure = status(of: error)
     guard failure.code == .dataLoss else { return failure }
@@ -513,7 +519,8 @@ extension EmbeddedStorage {
           committedVersion: committedVersion, lastVersion: lastVersion, logStart: log.start, indexState: indexState,
           epochs: epochs)
         try state.adopt(in: database)
-        file = try Self.fileAccess(to: location, databaseID, slots: readSlots, sortBudget: sortBudget)
+        file = try Self.fileAccess(
+          to: location, in: published.withLock { $0.place }, databaseID, slots: readSlots, sortBudget: sortBudget)
         tables = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
           sortBudget: sortBudget, state: state, metrics: metrics, logger: logger)
@@ -626,7 +633,7 @@ extension EmbeddedStorage {
     try requireOpen()
     guard version <= lastVersion || version.timestamp <= clock.now() else {
       throw StatusError(
-        code: .invalidArgument, message: "The requested 'read_time' \(version.timestamp) cannot be in the future.")
+        code: .invalidArgument, message: "The requested 'read_time' \(version.text) cannot be in the future.")
     }
     // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
     guard lastVersion < version else { return }

@@ -152,7 +152,7 @@ extension StorageReader.Snapshot {
 extension PieceSource {
   /// - Throws: FAILED_PRECONDITION if the log does not reach back to a version that is read.
   func requireLog(since past: SnapshotVersion?) throws {
-    if let past, try past < version, try past < logStart { throw StatusError.readTimeTooOld }
+    if let past, try past < version, try past < logStart { throw StatusError.readTimeTooOld(start: try logStart) }
   }
 
   /// Adds up a result: where its documents lie, or with a limit or an offset piece by piece.

@@ -73,7 +73,7 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .commits: "Commits that have written documents."
     case .documentsWritten: "Documents that commits have changed."
     case .diskFull:
-      "Commits that were refused because the disk is full; of commits that are written together, one is counted."
+      "Commits and openings of databases that failed because the disk is full; of commits that are written together, one is counted."
     case .diskFailed:
       "Databases that take no commits until the server has been restarted, because the disk has failed to keep one."
     case .transactions: "Open transactions of all databases."

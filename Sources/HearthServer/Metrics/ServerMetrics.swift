@@ -99,7 +99,7 @@ final class ServerMetrics: CallMetrics {
     documentsWritten.increment(by: documents)
   }
 
-  func commitFoundDiskFull() { disk.full.increment() }
+  func foundDiskFull() { disk.full.increment() }
   func diskFailedToSync() { disk.failed.increment() }
   func transactionAborted() { aborted.increment() }
   func lockWaited(_ duration: Duration) { lockWait.record(duration: duration) }

@@ -34,7 +34,8 @@ struct PastDocuments: Sendable {
     documents.removeFirst(documents.prefix { !piece.matches($0) }.count)
     bytes = documents.reduce(0) { $0 + Self.size($1) }
     if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
-    guard through >= (try snapshot.logStart) else { throw StatusError.readTimeTooOld }
+    let start = try snapshot.logStart
+    guard through >= start else { throw StatusError.readTimeTooOld(start: start) }
     try snapshot.forEachFormer(in: CollectionScope(of: piece), asOf: version, after: through) { document in
       guard piece.matches(document) else { return }
       seenBytes += Self.size(document)

@@ -46,7 +46,7 @@ package final class RulesFile: Sendable {
   func log(_ warnings: [RuleIssue], _ logger: Logger) {
     for issue in warnings {
       logger.warning(
-        "a warning about the rules", metadata: ["file": .escaped(file.path), "warning": .escaped("\(issue)")])
+        "a warning about the rules", metadata: ["file": .escaped(file.path), "warning": .escapedLines("\(issue)")])
     }
   }
 
@@ -58,7 +58,7 @@ package final class RulesFile: Sendable {
         log(try read(), logger)
         logger.info("the rules were read again", metadata: ["file": .escaped(file.path)])
       } catch {
-        logger.error("the rules stay as they are", metadata: ["error": .escaped("\(error)")])
+        logger.error("the rules stay as they are", metadata: ["error": .escapedLines("\(error)")])
       }
     }
   }

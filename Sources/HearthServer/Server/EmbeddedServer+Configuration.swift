@@ -12,6 +12,8 @@ extension EmbeddedServer {
     package var rulesFile = Duration.seconds(1)
     /// Between looks for a change of the files with the certificate.
     package var certificate = Duration.seconds(1)
+    /// Between looks at the place of the databases.
+    package var databases = Duration.seconds(1)
     /// The interval between reports of present use, in addition to ``EmbeddedServer/reportUse()``.
     package var metrics = Duration.seconds(10)
   }

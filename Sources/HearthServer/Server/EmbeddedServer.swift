@@ -182,7 +182,7 @@ package final class EmbeddedServer: Sendable {
     return RESTService(
       access: access, service: FirestoreService.name, methods: service.methods,
       paths: FirestorePaths(
-        clear: mayClear ? service.clear : nil,
+        clear: mayClear ? service.clear(logger) : nil,
         setRules: isDevelopment ? RulesRequest(configuration.callers.rules, logger).method : nil,
         coverage: isDevelopment ? CoverageRequest(configuration.callers.rules) : nil,
         shutDown: mayShutDown ? shutDown : nil, availability: availability))
@@ -197,7 +197,8 @@ package final class EmbeddedServer: Sendable {
         await databases.tend()
       }
     }
-    var tasks = [refresh, upkeep]
+    let watch = Task { await databases.watch(every: configuration.intervals.databases) }
+    var tasks = [refresh, upkeep, watch]
     if let availability = databases.availability {
       tasks.append(Task { await endStreams(calls, whenUnavailable: availability) })
     }

@@ -49,7 +49,8 @@ struct RulesRequest: Sendable {
         rules.replace(made, of: String(parts[1]), fileName: String(name.prefix(200)))
         for issue in made.warnings {
           logger.warning(
-            "a warning about the rules", metadata: ["project": .escaped(parts[1]), "warning": .escaped("\(issue)")])
+            "a warning about the rules",
+            metadata: ["project": .escaped(parts[1]), "warning": .escapedLines("\(issue)")])
         }
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")

@@ -71,9 +71,16 @@ struct VectorSearch {
     case .euclidean: return zip(elements, vector).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }.squareRoot()
     case .dotProduct: return Self.product(elements, vector)
     case .cosine:
-      let lengths = Self.product(elements, elements).squareRoot() * Self.product(vector, vector).squareRoot()
-      return 1 - Self.product(elements, vector) / lengths
+      return 1 - Self.product(elements, vector) / Self.lengths(elements, vector)
     }
+  }
+
+  /// The product of two lengths. One root of both squares makes the distance of equal vectors 0, as the emulator's is; two roots are each
+  /// rounded. Where the product of the squares is out of range, there have to be two.
+  private static func lengths(_ a: [Double], _ b: [Double]) -> Double {
+    let squares = (product(a, a), product(b, b))
+    let both = squares.0 * squares.1
+    return both.isNormal ? both.squareRoot() : squares.0.squareRoot() * squares.1.squareRoot()
   }
 
   private static func product(_ a: [Double], _ b: [Double]) -> Double {

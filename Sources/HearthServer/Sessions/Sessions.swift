@@ -28,6 +28,11 @@ struct Sessions: Sendable {
       try await databases.database(id), of: caller, expiry: expiry, accessGuard: accessGuard, seal: seal)
   }
 
+  /// The names of the databases that exist, for every caller.
+  ///
+  /// - Throws: As ``Databases/names()``.
+  func databaseNames() async throws(StatusError) -> [DatabaseID] { try await databases.names() }
+
   /// The names of the databases that exist and whose collections the caller may list, in order.
   ///
   /// - Throws: As ``Databases/names()``; PERMISSION_DENIED for a caller that may list none.

@@ -18,8 +18,13 @@ var sqliteTransient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_des
 
 extension StoreError.Kind {
   /// The kind that belongs to a primary or extended result code (https://www.sqlite.org/rescode.html).
-  init(sqliteCode: Int32) {
+  ///
+  /// - Parameter systemCode: The system's error behind it; 0 for none.
+  init(sqliteCode: Int32, systemCode: Int32 = 0) {
     switch sqliteCode & 0xFF {
+    // A log's index, for example, that finds no room on the disk. A sync that has failed, for whatever reason, is never only a full disk.
+    case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(systemCode) && !StoreError.isFailedSync(sqliteCode):
+      self = .full
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_INTERRUPT, SQLITE_NOMEM, SQLITE_PROTOCOL, SQLITE_ABORT, SQLITE_SCHEMA:
       self = .unavailable
     case SQLITE_FULL:
@@ -75,13 +80,13 @@ extension StoreError {
   ///   - databaseName: the file or the words that stand for an in-memory database.
   ///   - statement: the SQL that failed, if there was one.
   init(sqliteCode code: Int32, connection: OpaquePointer?, databaseName: String, statement: String? = nil) {
-    let kind = Kind(sqliteCode: code)
+    let systemCode = connection.map { sqlite3_system_errno($0) } ?? 0
+    let kind = Kind(sqliteCode: code, systemCode: systemCode)
     var reason = String(cString: sqlite3_errstr(code))
     if let connection {
       let text = String(cString: sqlite3_errmsg(connection))
       // SQLite keeps the text of the latest call only; it is of use when that call is the one that failed.
       if sqlite3_extended_errcode(connection) & 0xFF == code & 0xFF { reason = text }
-      let systemCode = sqlite3_system_errno(connection)
       if systemCode != 0, kind == .cannotOpen || kind == .io || kind == .full {
         reason += " (\(String(cString: strerror(systemCode))))"
       }

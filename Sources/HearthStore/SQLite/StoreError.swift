@@ -57,10 +57,10 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   ///
   /// It may then have forgotten those pages, so that a later attempt succeeds without writing them
   /// (https://wiki.postgresql.org/wiki/Fsync_Errors): nothing that is written afterwards is safe.
-  package var isFailedSync: Bool {
-    // SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC, which Swift does not import.
-    [10 | 4 << 8, 10 | 5 << 8].contains(sqliteCode)
-  }
+  package var isFailedSync: Bool { Self.isFailedSync(sqliteCode) }
+
+  /// Returns true for SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC, which Swift does not import.
+  static func isFailedSync(_ sqliteCode: Int32) -> Bool { [10 | 4 << 8, 10 | 5 << 8].contains(sqliteCode) }
 
   /// The same error with the place it happened at in front of its message.
   func at(_ place: String) -> StoreError {

@@ -30,7 +30,10 @@ final class BoundedFileTests {
       _ = try BoundedFile(path: "\(folder)/a", maximumBytes: 4).contents()
     }
     #expect(error?.description == "has more than 4 bytes")
-    #expect(throws: BoundedFile.Failure.self) { _ = try BoundedFile(path: "\(folder)/none").contents() }
+    let missing = #expect(throws: BoundedFile.Failure.self) {
+      _ = try BoundedFile(path: "\(folder)/none").contents()
+    }
+    #expect(missing?.description == "cannot be read: No such file or directory")
     #expect(throws: BoundedFile.Failure.self) { _ = try BoundedFile(path: folder).contents() }
     try Data([0xFF, 0xFE]).write(to: URL(fileURLWithPath: "\(folder)/b"))
     #expect(throws: BoundedFile.Failure.self) { _ = try BoundedFile(path: "\(folder)/b").text() }

@@ -109,6 +109,36 @@ final class ServerCertificateTests {
     #expect(certificate.secondsLeft < 0)
   }
 
+  @Test("the log says once that it expires within two weeks, once that it has expired, and the same of the next one")
+  func reports() throws {
+    try write(TestAuthority.server, TestAuthority.serverKey)
+    let recorder = LogRecorder()
+    let time = Mutex(Int(Date().timeIntervalSince1970))
+    let certificate = try ServerCertificate(files, logger: recorder.logger) { time.withLock { $0 } }
+    func lines(afterSecondsLeft seconds: Int) -> [String] {
+      let before = recorder.lines.count
+      time.withLock { $0 += certificate.secondsLeft - seconds }
+      for _ in 0..<3 { certificate.reportTimes() }
+      return Array(recorder.lines.dropFirst(before))
+    }
+    #expect(recorder.lines.isEmpty && lines(afterSecondsLeft: 15 * 86_400).isEmpty)
+    let soon = lines(afterSecondsLeft: 13 * 86_400)
+    #expect(soon.count == 1 && soon[0].hasPrefix("warning a certificate expires within two weeks "), "\(soon)")
+    let expired = lines(afterSecondsLeft: -1)
+    #expect(expired.count == 1 && expired[0].hasPrefix("error a certificate has expired"), "\(expired)")
+    #expect(expired.allSatisfy { $0.contains("\(folder)/certificate.pem") && $0.contains("until=2") }, "\(expired)")
+
+    try write(TestAuthority.stranger, TestAuthority.strangerKey)
+    time.withLock { $0 = Int(Date().timeIntervalSince1970) }
+    certificate.readAgainIfChanged()
+    #expect(lines(afterSecondsLeft: -1).count == 1)
+    // One that has expired before the start is reported at the start.
+    try write(TestAuthority.expired, TestAuthority.expiredKey)
+    let start = LogRecorder()
+    _ = try ServerCertificate(files, logger: start.logger)
+    #expect(start.lines.count == 1 && start.lines[0].hasPrefix("error a certificate has expired"), "\(start.lines)")
+  }
+
   @Test("it is read again when its files change, and stays when they are wrong")
   func rotation() async throws {
     try write(TestAuthority.server, TestAuthority.serverKey)

@@ -1,12 +1,13 @@
 import Foundation
 import GRPCCore
 import HearthModel
-import HearthServer
 import HearthTransport
 import HearthWire
 import SwiftProtobuf
 import TestSupport
 import Testing
+
+@testable import HearthServer
 
 @Suite("find_nearest", .everyStorage)
 struct VectorSearchTests {
@@ -67,6 +68,22 @@ struct VectorSearchTests {
         }
         #expect(abs(distance - expected) < 1e-12)
       }
+    }
+  }
+
+  @Test("the angle between vectors of one direction is exactly 0, also of very short and very long ones")
+  func angle() async throws {
+    for vector in [[0.1, 0.2, 0.3], [3, 1, 4], [1e-100, 2e-100, 0], [1e100, 1e100, 1e100]] {
+      let value = Value.vector(vector)
+      let search = try VectorSearch(
+        .with {
+          $0.vectorField.fieldPath = "v"
+          $0.queryVector = try Google_Firestore_V1_Value(serializedBytes: value.encoded())
+          ($0.distanceMeasure, $0.limit.value) = (.cosine, 1)
+        }, ServerFixture.translator)
+      let document = Document.found(key("c/a"), version: .none, fields: EncodedFields(["v": value]))
+      let distance = try #require(try search.distance(of: document))
+      #expect(vector[0] < 1e-50 || vector[0] > 1e50 ? abs(distance) < 1e-12 : distance == 0, "\(vector): \(distance)")
     }
   }
 

@@ -80,11 +80,47 @@ struct DataFolderReportTests {
       #expect(
         lines()[1].hasPrefix("warning ") && lines()[1].hasSuffix("files=demo.(default).sqlite folder=\(folder)"),
         "\(lines())")
+      // A listing that comes too early is followed by a look when it is time for one.
+      try put("late.sqlite")
+      #expect(try await backend.names().isEmpty)
+      #expect(lines().count == 2, "\(lines())")
+      clock.advance(seconds: 10)
+      let watch = Task { await backend.watch(every: .milliseconds(5)) }
+      try await waitUntil { lines().count == 3 }
+      watch.cancel()
+      #expect(lines()[2].contains("files=late.sqlite "), "\(lines())")
       await backend.close()
 
       let next = try EmbeddedBackend(location: .folder(folder), clock: clock.clock, logger: log.logger)
-      #expect(lines().count == 3 && lines()[2].contains("count=2"), "\(lines())")
+      #expect(lines().count == 4 && lines()[3].contains("count=3"), "\(lines())")
       await next.close()
+    }
+  }
+
+  @Test("a folder with the name of a database's file is no database, and is named")
+  func folders() async throws {
+    try await withTemporaryFolder { folder in
+      let name = "sub.%28default%29.sqlite"
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+      let log = LogRecorder()
+      let backend = try EmbeddedBackend(location: .folder(folder), clock: .system, logger: log.logger)
+      #expect(try await backend.names().isEmpty)
+      #expect(log.lines.contains { $0.hasPrefix("warning files ") && $0.contains("files=\(name) ") }, "\(log.lines)")
+      await backend.close()
+    }
+  }
+
+  @Test("a disk that is nearly full is named at the start")
+  func space() async throws {
+    try await withTemporaryFolder { path in
+      let log = LogRecorder()
+      let folder = try DataFolder(path: path, logger: log.logger)
+      #expect(try #require(folder.freeBytes) > 0)
+      for bytes in [nil, 1 << 30] as [Int64?] { folder.report(to: log.logger, freeBytes: bytes) }
+      #expect(log.lines.isEmpty, "\(log.lines)")
+      folder.report(to: log.logger, freeBytes: 4096)
+      #expect(log.lines.count == 1 && log.lines[0].hasPrefix("warning the disk of the data folder"), "\(log.lines)")
+      folder.unlock()
     }
   }
 }

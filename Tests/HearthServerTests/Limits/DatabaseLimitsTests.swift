@@ -13,13 +13,16 @@ struct DatabaseLimitsTests {
     return limits
   }
 
-  private static func backend(_ limits: DatabaseLimits, clock: ServerClock = .system) throws -> EmbeddedBackend {
-    try EmbeddedBackend(location: .memory, limits: limits, clock: clock, logger: ServerFixture.quietLogger)
+  private static func backend(
+    _ limits: DatabaseLimits, clock: ServerClock = .system, log: LogRecorder = LogRecorder()
+  ) throws -> EmbeddedBackend {
+    try EmbeddedBackend(location: .memory, limits: limits, clock: clock, logger: log.logger)
   }
 
   @Test("one database more than are allowed is refused when it is created, and those that are open go on")
   func databases() async throws {
-    let backend = try Self.backend(Self.limits { $0.databases = 2 })
+    let log = LogRecorder()
+    let backend = try Self.backend(Self.limits { $0.databases = 2 }, log: log)
     func create(_ name: String) async throws {
       let database = try await backend.database(DatabaseID(projectID: name))
       _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
@@ -28,7 +31,14 @@ struct DatabaseLimitsTests {
     try await create("two")
     let refusal = await #expect(throws: StatusError.self) { try await create("three") }
     #expect(refusal?.code == .resourceExhausted)
-    #expect(refusal?.message == "2 databases are open, the most that one server serves (hearth serve --max-databases)")
+    #expect(
+      refusal?.message == "2 databases are open, the most that one server serves (hearth serve --max-databases). Clear "
+        + "those of tests that are over (DELETE /emulator/v1/projects/PROJECT/databases/DATABASE/documents), or raise the limit"
+    )
+    await #expect(throws: StatusError.self) { try await create("four") }
+    #expect(
+      log.lines.filter { $0.contains("--max-databases") }
+        == ["warning databases are open, as many as --max-databases allows; calls for others are refused allowed=2"])
     try await create("two")
     await backend.close()
   }

@@ -233,6 +233,29 @@ struct RESTCallTests {
     }
   }
 
+  @Test("a request that clears a database that does not exist is answered, and logged with the name that was meant")
+  func clearingNothing() async throws {
+    let log = LogRecorder()
+    let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger)
+    try await ServerFixture.withClient(of: server) { try await $0.set("c/a", [:]) }
+    func clear(_ project: String, _ database: String) async throws -> [String] {
+      let before = log.lines.count
+      let answer = try await RawHTTP1Client.withConnection(to: server) {
+        try await $0.request("DELETE", "/emulator/v1/projects/\(project)/databases/\(database)/documents")
+      }
+      #expect(answer.status == 200 && answer.body == "{}\n")
+      return log.lines.dropFirst(before).filter { $0.contains("cleared nothing") }
+    }
+    let mistyped = try await clear("test", "default")
+    #expect(
+      mistyped.count == 1 && mistyped[0].hasPrefix("warning ") && mistyped[0].contains("did you mean (default)?"),
+      "\(mistyped)")
+    let unknown = try await clear("tset", "(default)")
+    #expect(unknown.count == 1 && unknown[0].hasPrefix("info ") && unknown[0].contains("tset"), "\(unknown)")
+    #expect(try await clear("test", "(default)").isEmpty)
+    await server.shutdown()
+  }
+
   @Test("a message in a body and in an answer may be as on the wire")
   func binary() async throws {
     try await Self.withClient { client, _ in

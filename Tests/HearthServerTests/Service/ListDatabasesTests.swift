@@ -44,7 +44,7 @@ struct ListDatabasesTests {
   @Test("names with any characters are found again in a data folder, and other files there are none")
   func names() async throws {
     try await withTemporaryFolder { path in
-      let folder = try DataFolder(path: path)
+      let folder = try DataFolder(path: path, logger: ServerFixture.quietLogger)
       let ids = [
         DatabaseID(projectID: "a"), DatabaseID(projectID: "A.b", database: "x%y"),
         DatabaseID(projectID: "ü", database: "d"),

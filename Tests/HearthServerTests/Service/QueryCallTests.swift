@@ -118,6 +118,9 @@ struct QueryCallTests {
         try await fixture.list(Method.RunQuery.descriptor, request) as [Google_Firestore_V1_RunQueryResponse]
       }
       #expect(old?.code == .failedPrecondition)
+      #expect(
+        old?.message.firstMatch(of: /is too old: the history of this database begins at \d{4}-\d\d-\d\dT/) != nil,
+        "\(old?.message ?? "")")
     }
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import HearthStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -84,6 +85,24 @@ struct StorageTroubleTests {
       let reopened = try StorageFixture(location: location)
       #expect(try await reopened.set("c/a", ["n": 3.value]) > before)
       await reopened.storage.close()
+    }
+  }
+
+  @Test("commits that fail for one reason are one line of the log")
+  func oneLine() async throws {
+    let log = LogRecorder()
+    let isFull = Mutex(false)
+    let fixture = try StorageFixture(fillsIndexes: false, logger: log.logger) { point in
+      point == .commit && isFull.withLock { $0 }
+        ? StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13) : nil
+    }
+    isFull.withLock { $0 = true }
+    let start = ContinuousClock.now
+    for _ in 0..<80 { await #expect(throws: StatusError.self) { try await fixture.set("c/a") } }
+    // One in ten seconds, also where 80 commits take longer.
+    let allowed = 1 + Int((ContinuousClock.now - start) / .seconds(10))
+    for text in ["storage failed", "history cannot be trimmed"] {
+      #expect((1...allowed).contains(log.lines.count { $0.contains(text) }), "\(log.lines)")
     }
   }
 

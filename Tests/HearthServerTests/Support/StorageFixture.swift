@@ -3,6 +3,7 @@ import Foundation
 import HearthModel
 import HearthStore
 import HearthWire
+import Logging
 import NIOCore
 import SwiftProtobuf
 import Synchronization
@@ -23,12 +24,13 @@ final class StorageFixture: Sendable {
     retention: HistoryRetention = HistoryRetention(),
     responseRetention: ResponseRetention = ResponseRetention(), fillsIndexes: Bool = true,
     limits: DatabaseLimits = DatabaseLimits(), sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil,
+    logger: Logger = ServerFixture.quietLogger,
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {
     let connection = try Database(location)
     connection.injectFailure = failure
     storage = try EmbeddedStorage(
-      database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
+      database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: logger,
       feedCapacity: feedCapacity, feedEffort: feedEffort, windowBytes: windowBytes, retention: retention,
       responseRetention: responseRetention,
       fillsIndexes: fillsIndexes, sortBudget: sortBudget, metrics: metrics)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HearthStore
@@ -14,6 +15,19 @@ struct StoreErrorTests {
     let error = StoreError(sqliteCode: code, connection: nil, databaseName: "\"a.sqlite\"")
     #expect(error.message.hasPrefix("Database \"a.sqlite\": ") && error.message.contains(advice), "\(error)")
     #expect(error.message.contains("Another process") == (code == 5 || code == 6), "\(error)")
+  }
+
+  @Test("say of a failure of the disk that it is full if that is its cause, but never of a sync that has failed")
+  func fullDisk() {
+    // SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_WRITE; SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC.
+    let others: [Int32] = [10 | 19 << 8, 10 | 3 << 8]
+    let syncs: [Int32] = [10 | 4 << 8, 10 | 5 << 8]
+    for code in others {
+      #expect(StoreError.Kind(sqliteCode: code, systemCode: ENOSPC) == .full)
+      #expect(StoreError.Kind(sqliteCode: code, systemCode: EDQUOT) == .full)
+      #expect(StoreError.Kind(sqliteCode: code, systemCode: EIO) == .io && StoreError.Kind(sqliteCode: code) == .io)
+    }
+    for code in syncs { #expect(StoreError.Kind(sqliteCode: code, systemCode: ENOSPC) == .io) }
   }
 
   @Test("end without advice if a statement was interrupted on purpose")

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 #if PostgreSQL
-  private let subcommands = "serve, data, cache, rules, demo, storage"
+  private let subcommands = "serve, data, cache, rules, token, demo, storage"
   private let placeAdvice = "--data FOLDER, --in-memory or --storage URL"
 #else
-  private let subcommands = "serve, data, cache, rules, demo"
+  private let subcommands = "serve, data, cache, rules, token, demo"
   private let placeAdvice = "either --data FOLDER or --in-memory"
 #endif
 
@@ -22,6 +22,9 @@ struct CommandMistakeTests {
       (["serve", "--prot", "1"], "no option --prot. Did you mean --port?"),
       (["serve", "--prot", "1", "--in-memory"], "Did you mean --port?"),
       (["serve", "--in-memory", "--limit=5", "--prot", "1"], "Did you mean --port?"),
+      (["serve", "--in-memory", "--import", "x"], "then import with `hearth data import FOLDER`"),
+      (["serve", "--in-memory", "--export-on-exit", "x"], "with `hearth data export FILE`"),
+      (["serve", "--in-memory", "--host-port", "127.0.0.1:8080"], "Write --host 127.0.0.1 --port 8080."),
       (["serv", "--in-memory"], "no subcommand \"serv\". Did you mean `hearth serve`?"),
       (["cache", "infos", "x"], "Did you mean `hearth cache info`?"),
       (["help", "dta"], "Did you mean `hearth data`?"),
@@ -130,11 +133,18 @@ struct CommandMistakeTests {
   @Test("--version names the version of the change log, or the one that is being worked on")
   func version() async throws {
     let output = try await hearth(["--version"])
-    let text = try #require(output.text.firstMatch(of: /^hearth ([0-9]+\.[0-9]+\.[0-9]+(-dev)?)\n$/), "\(output.text)")
+    let text = try #require(
+      output.text.firstMatch(of: /^hearth ([0-9]+\.[0-9]+\.[0-9]+(-dev)?)( \(debug build\))?\n$/), "\(output.text)")
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let log = try String(contentsOf: root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
     let newest = try #require(log.firstMatch(of: /\n## (\S+)/)).1
+    // The tests are built as the program is.
+    #if DEBUG
+      #expect(text.3 != nil)
+    #else
+      #expect(text.3 == nil)
+    #endif
     if newest == "Unreleased" { #expect(text.2 != nil) } else { #expect(text.1 == newest) }
   }
 
@@ -142,6 +152,8 @@ struct CommandMistakeTests {
   func places() async throws {
     let both = try await hearth(["serve", "--data", "x", "--in-memory"])
     #expect(both.status == 64 && both.text.contains("--data x and --in-memory were both given"), "\(both.text)")
+    let port = try await hearth(["serve", "--in-memory", "--host", "127.0.0.1:8081"])
+    #expect(port.status == 64 && port.text.contains("Write --host 127.0.0.1 --port 8081."), "\(port.text)")
     let none = try await hearth(["serve"])
     #expect(none.status == 64 && none.text.contains(placeAdvice), "\(none.text)")
   }

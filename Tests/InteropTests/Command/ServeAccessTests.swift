@@ -69,6 +69,10 @@ final class ServeAccessTests {
     let set = ["data", "set", "a/b", "--json", "{}"] + place
     let allowed = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret])
     #expect(allowed.status == 0, "\(allowed.text)")
+    try Data((Self.secret + "\nanother").utf8).write(to: URL(fileURLWithPath: secret))
+    try await waitUntil {
+      try String(contentsOfFile: log, encoding: .utf8).contains("a file with secrets has changed")
+    }
     let none = try await hearth(set)
     #expect(none.status != 0 && none.text.contains("PERMISSION_DENIED"), "\(none.text)")
     let wrong = try await hearth(set, environment: ["HEARTH_TOKEN": Self.secret + "x"])
@@ -153,6 +157,17 @@ final class ServeAccessTests {
     #expect(await server.waitForExit() == 0)
   }
 
+  @Test("keys that cannot be had at the start are one line of the log, which says why")
+  func missingKeys() async throws {
+    let (_, _, server) = try await serve([
+      "--firebase-project", "my-app", "--firebase-keys", "http://127.0.0.1:1/keys",
+    ])
+    server.interrupt()
+    #expect(await server.waitForExit() == 0)
+    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").filter { $0.contains("keys") }
+    #expect(lines.count == 1 && lines[0].components(separatedBy: "http://127.0.0.1:1/keys").count == 2, "\(lines)")
+  }
+
   @Test("hearth rules check says file, line and column of what is wrong, and has a status that scripts can use")
   func check() async throws {
     func rules(_ condition: String) -> String {
@@ -194,6 +209,7 @@ final class ServeAccessTests {
     try await waitUntil { try await status() == 403 }
     _ = try file("firestore.rules", text("true &&"))
     try await waitUntil { try String(contentsOfFile: log, encoding: .utf8).contains("the rules stay as they are") }
+    #expect(try !String(contentsOfFile: log, encoding: .utf8).contains(#"\u{a}"#))
     #expect(try await status() == 403)
     _ = try file("firestore.rules", text("true"))
     try await waitUntil { try await status() == 404 }

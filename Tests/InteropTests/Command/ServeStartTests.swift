@@ -30,6 +30,23 @@ struct ServeStartTests {
     #expect(await server.waitForExit() == 0)
   }
 
+  @Test("at the level debug, the log has no descriptions of the program's own structures")
+  func debugLog() async throws {
+    let server = try LineProcess(
+      URL(fileURLWithPath: "/bin/sh"),
+      [
+        "-c", "exec \"$0\" serve --port 0 --in-memory --log-level debug 2>&1", Programs.product("hearth").path,
+      ])
+    var lines: [String] = []
+    while let line = await server.nextLine() {
+      lines.append(line)
+      if line.hasPrefix("  hearth data databases") { server.interrupt() }
+    }
+    #expect(await server.waitForExit() == 0)
+    #expect(lines.contains { $0.contains(" debug ") && $0.contains("listening") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("startReport") || $0.contains("RunningServer") }, "\(lines)")
+  }
+
   @Test("a file of indexes that declares none, or one that means nothing, is refused with its name and its form")
   func indexes() async throws {
     let folder = NSTemporaryDirectory() + "hearth-indexes-" + UUID().uuidString

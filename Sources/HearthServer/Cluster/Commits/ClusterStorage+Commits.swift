@@ -246,7 +246,7 @@
 
     /// The status for the sender of a write. Clients drop a write that gets DATA_LOSS; a database can be mended.
     func commitFailure(_ error: any Error) -> StatusError {
-      if let error = error as? PostgresError, error.isDiskFull { metrics?.commitFoundDiskFull() }
+      if let error = error as? PostgresError, error.isDiskFull { metrics?.foundDiskFull() }
       let failure = engine.status(of: error, in: databaseID)
       return failure.code == .dataLoss ? StatusError(code: .internal, message: failure.message) : failure
     }

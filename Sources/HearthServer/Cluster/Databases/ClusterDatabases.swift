@@ -65,7 +65,8 @@
       self.metrics = metrics
       sortBudget = SortBudget(maximumBytes: limits.sortBytes)
       indexRules = limits.requiresIndexes ? RequiredIndexes() : nil
-      databases = OpenDatabases(limit: limits.databases, clock: engine.clock.node, metrics: metrics)
+      databases = OpenDatabases(
+        limit: limits.databases, clock: engine.clock.node, metrics: metrics, logger: engine.logger)
       let known = KnownStorages()
       self.known = known
       follower = ClusterFollower(engine) { known.all.withLock { Array($0.values) } }
