@@ -7,14 +7,15 @@ internal import HearthSync
 public struct ClearedCache: Sendable, Hashable {
   /// The number of removed documents, including entries for documents known not to exist.
   public let removedDocumentCount: Int
-  /// The number of documents that stay because of a pending write of any user. A document that exists only through such a write stays too,
-  /// but is not counted, because the cache holds nothing else of it.
+  /// The number of documents that stay because of a pending write of any user, signed in or not. It includes documents that exist only
+  /// through such writes.
   public let pendingDocumentCount: Int
   /// The number of documents that stay because a listener shows them, in this process or in another one that shares the cache.
   public let listenedDocumentCount: Int
   /// The bytes of the cache's file that were returned to the file system.
   public let releasedBytes: Int64
-  /// True after a secure clearing if nothing of the removed documents is left in the cache's files.
+  /// True after a secure clearing if nothing of the removed documents is left in the cache's files. It says nothing of documents that stay:
+  /// ``pendingDocumentCount`` and ``listenedDocumentCount`` count them.
   public let isErased: Bool
 
   init(_ report: ClearingReport) {
@@ -39,7 +40,7 @@ extension Firestore {
   ///
   /// Two kinds of documents stay, and are counted in the result: documents with pending writes, because only the cache has these writes,
   /// and documents that a listener shows, because the listener would only fetch them again. So remove listeners first, and await
-  /// ``waitForPendingWrites()`` or use ``outbox``. If a query without a listener has lost a document of its result, its next read starts
+  /// ``waitForPendingWrites()`` or use ``outbox``, while the user who wrote is still signed in. If a query without a listener has lost a document of its result, its next read starts
   /// from the beginning. A pinned query stays pinned. Bundles can be loaded again. Kept refused writes (``rejectedWrites``),
   /// resolved conflicts (``resolvedConflicts``) and the outcomes of receipts are not cleared.
   ///

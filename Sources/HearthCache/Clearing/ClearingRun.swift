@@ -6,7 +6,8 @@ internal import HearthStore
 /// | step | does | then |
 /// |---|---|---|
 /// | targets | for the whole cache: deletes the rows of all targets that are not in use | documents |
-/// | documents | deletes documents, bounded in number and bytes | keys |
+/// | documents | deletes documents, bounded in number and bytes | writes |
+/// | writes | counts the documents that only the outboxes hold | keys |
 /// | keys | deletes the remaining keys of removed targets, a few hundred at most | vacuum, or rewriting |
 /// | vacuum | returns free pages to the file system | end |
 /// | rewriting | rewrites the file in one transaction | erasing |
@@ -24,6 +25,7 @@ package struct ClearingRun: Equatable, Sendable {
     case removingTargets(after: TargetTable.Position)
     case removingKeys(from: Int)
     case removingDocuments(collection: Int, after: WalkPosition?)
+    case countingWrites(after: MutationQueue.PendingDocument?)
     case removingEntries
     case vacuuming
     case rewriting
@@ -84,7 +86,7 @@ package struct ClearingRun: Equatable, Sendable {
       next.phase =
         end < scope.keys.count ? .removingKeys(from: end) : .removingDocuments(collection: 0, after: nil)
     case .removingDocuments(let index, _) where index == scope.collections.count:
-      next.phase = .removingEntries
+      next.phase = .countingWrites(after: nil)
     case .removingDocuments(let index, let position):
       var end: WalkPosition?
       try next.removeDocuments(cache, isShown: isShown) {
@@ -94,6 +96,12 @@ package struct ClearingRun: Equatable, Sendable {
         return page.documents
       }
       next.phase = .removingDocuments(collection: end == nil ? index + 1 : index, after: end)
+    case .countingWrites(let position):
+      let (count, end) = try cache.read("Count waiting documents") {
+        try scope.countWrittenDocuments(in: cache.tables, after: position, limit: limits.documents)
+      }
+      next.report.pendingDocumentCount += count
+      next.phase = end.map { .countingWrites(after: $0) } ?? .removingEntries
     case .removingEntries:
       if try !next.removeEntries(cache) { next.phase = isSecure ? .rewriting : .vacuuming }
     case .vacuuming:

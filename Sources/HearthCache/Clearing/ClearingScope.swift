@@ -49,7 +49,7 @@ package struct ClearingScope: Equatable, Sendable {
 /// The outcome of a ``ClearingRun``, so far or at its end.
 package struct ClearingReport: Equatable, Sendable {
   package var removedDocumentCount = 0
-  /// Documents that stay because some user has a pending write for them.
+  /// Documents that stay because some user has a pending write for them, also those that exist only through such writes.
   package var pendingDocumentCount = 0
   /// Documents that stay because a listener of some client shows them, or may show them.
   package var listenedDocumentCount = 0
@@ -57,7 +57,7 @@ package struct ClearingReport: Equatable, Sendable {
   package var removedTargetCount = 0
   /// Bytes that the file system, or the memory of the process, got back.
   package var releasedBytes: Int64 = 0
-  /// True if nothing of what was deleted is left in the file and its log.
+  /// True if nothing of what was deleted is left in the file and its log. It says nothing of what stays.
   package var isErased = false
   /// In how many transactions.
   package var stepCount = 0

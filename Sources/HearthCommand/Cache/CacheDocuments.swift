@@ -64,8 +64,17 @@ enum CacheDocuments {
 
   private static let shownNames = 8
 
-  static func show(_ documents: [Document], in database: DatabaseID, _ format: FormatOptions) throws {
-    guard !format.isJSON else { return try write(documents, in: database) }
+  /// - Parameter isCut: True if a limit has left out further documents, which is said: in the last line of a table, and for JSON on
+  ///   standard error.
+  static func show(
+    _ documents: [Document], in database: DatabaseID, _ format: FormatOptions, isCut: Bool = false
+  ) throws {
+    let ending = ProgressText.count(documents.count, "document") + (isCut ? ", more with --limit N" : "")
+    guard !format.isJSON else {
+      try write(documents, in: database)
+      if isCut { EmptyCacheAnswer.write(ending) }
+      return
+    }
     var table = TableLayout(["DOCUMENT", "PENDING", "UPDATED", "FIELDS"])
     for document in documents {
       let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
@@ -74,7 +83,7 @@ enum CacheDocuments {
         DocumentTable.cell(.map(try document.shownFields), database),
       ])
     }
-    try format.tables.show(table, counting: "document")
+    try format.tables.show(table, ending: ending)
   }
 
   /// Writes a line of JSON for each.

@@ -33,7 +33,10 @@ struct CacheInfoCommand: ParsableCommand {
       "\(Terminal.size(cache.fileBytes)), of which \(Terminal.size(cache.usedBytes)) in use; log \(Terminal.size(cache.logBytes))"
     )
     line("schema", cache.schema.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
-    line("documents", cache.estimatedDocumentCount.map { "at most \($0)" } ?? "not counted: many collections")
+    line(
+      "confirmed",
+      cache.estimatedDocumentCount.map { "at most \(ProgressText.count($0, "document"))" }
+        ?? "not counted: many collections")
     line("targets", "\(cache.targetCount)")
     line("outbox", "\(cache.pending)")
     if cache.rejected.batches > 0 {
@@ -50,7 +53,9 @@ struct CacheInfoCommand: ParsableCommand {
       let rejected = user.rejected.batches > 0 ? "; rejected: \(user.rejected)" : ""
       line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pending)\(unreadable)\(rejected)")
     }
-    for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
+    for pinned in cache.pinnedQueries {
+      line("pinned", "\(pinned.query): \(ProgressText.count(pinned.documentCount, "confirmed document"))")
+    }
     if cache.isInExclusiveUse {
       line("in use", "by one process that does not share it" + (cache.exclusiveProcessID.map { ": \($0)" } ?? ""))
     }
@@ -141,6 +146,8 @@ struct CacheDocumentsCommand: ParsableCommand {
       var words = DataQuery(collection: collection)
       words.limit = limit
       try words.check()
+      // One more tells whether there are more.
+      words.limit = limit == .max ? limit : limit + 1
       let (documents, empty, database) = try CacheInspection.read(folder: options.folder) { cache in
         let query = try words.query(in: cache.nameForValues)
         let documents = try cache.run(query, as: view.viewpoint).documents
@@ -150,7 +157,8 @@ struct CacheDocumentsCommand: ParsableCommand {
           : nil
         return (documents, empty, cache.nameForValues)
       }
-      try CacheDocuments.show(documents, in: database, options.format)
+      try CacheDocuments.show(
+        Array(documents.prefix(limit)), in: database, options.format, isCut: documents.count > limit)
       if let empty { CacheDocuments.explainEmpty(words, empty.0, empty.1) }
     }
   }

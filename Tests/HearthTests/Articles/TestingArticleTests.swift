@@ -42,8 +42,10 @@ struct NotesTests {
       db.settings = settings
       try await db.document("notes/a").setData(["owner": "alice"])
       #expect(try await db.document("notes/a").getDocument(source: .server).exists)
-      await #expect(throws: (any Error).self) {
+      await #expect {
         try await db.document("notes/b").setData(["owner": "bob"])
+      } throws: {
+        FirestoreErrorCode.permissionDenied ~= $0
       }
       try await db.terminate()
     }

@@ -93,6 +93,21 @@ struct CacheCommandTests {
     return try output.text.split(separator: "\n").filter { !$0.hasPrefix("hearth cache: ") }.map { try json($0) }
   }
 
+  @Test("documents says that a limit has left out others, and info that it counts confirmed documents")
+  func countsInWords() async throws {
+    let folder = try Folder()
+    folder.close()
+    let cut = try await hearth("documents", folder.path, "cities", "--limit", "2", "--format", "table")
+    #expect(cut.text.contains("2 documents, more with --limit N"), "\(cut.text)")
+    let cutJSON = try await hearth("documents", folder.path, "cities", "--limit", "2")
+    #expect(cutJSON.text.contains("2 documents, more with --limit N"), "\(cutJSON.text)")
+    #expect(try jsonLines(cutJSON).count == 2)
+    let whole = try await hearth("documents", folder.path, "cities", "--limit", "3", "--format", "table")
+    #expect(whole.text.contains("3 documents\n") && !whole.text.contains("--limit"), "\(whole.text)")
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(info.text.contains("confirmed  at most 1 document"), "\(info.text)")
+  }
+
   @Test("every reading subcommand prints JSON into a pipe, also while the cache is in use", arguments: [true, false])
   func reading(_ isInUse: Bool) async throws {
     let folder = try Folder()
