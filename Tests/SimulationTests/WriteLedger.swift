@@ -68,8 +68,9 @@ struct WriteLedger {
   /// - Parameter isRefused: True if the call completes before the write could be stored.
   mutating func completed(_ number: Int, _ error: StatusError?, isRefused: Bool) {
     guard let write = writes[number] else { return note("write \(number) was completed, but never made") }
-    if error?.code == .dataLoss, !isRefused {
-      if !write.mayBeLost { note("the caller of write \(number) was told that it is lost: \(error?.message ?? "")") }
+    // One that was sent is not told to be lost, but unknown.
+    if let error, error.code == .dataLoss || error.code == .unknown, !isRefused {
+      if !write.mayBeLost { note("the caller of write \(number) was told that it is lost: \(error.message)") }
       return
     }
     if write.isGivenUp { return }
