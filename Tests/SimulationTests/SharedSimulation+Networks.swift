@@ -49,6 +49,9 @@ extension SharedSimulation {
   func passTime() throws {
     note("time goes by")
     releaseFile()
+    // They are shut down within a second.
+    for client in living where client.isStopping && client.life == .running { client.shutDown() }
+    removeEndedClients()
     for client in awake {
       client.calm()
       client.setReach(generator.chance(50))
