@@ -192,7 +192,7 @@
     @Test("a restart of the server aborts open transactions, whose reads it may have lost")
     func restart() async throws {
       let server = try await PostgresServer.start()
-      try await ClusterFixture.withCluster(on: server) { cluster in
+      try await ClusterFixture.withCluster(on: server, clock: ManualClock()) { cluster in
         let node = try await cluster.transactions(1)[0]
         try await node.storage.set("c/a")
         let id = try await node.begin(.optimistic, repeating: [], at: nil)
@@ -209,7 +209,7 @@
     @Test("a crash of one process of the server aborts open transactions, whose reads it may have lost")
     func crashOfProcess() async throws {
       let server = try await PostgresServer.start()
-      try await ClusterFixture.withCluster(on: server) { cluster in
+      try await ClusterFixture.withCluster(on: server, clock: ManualClock()) { cluster in
         let node = try await cluster.transactions(1)[0]
         try await node.storage.set("c/a", ["n": 1.value])
         var ids: [[UInt8]] = []

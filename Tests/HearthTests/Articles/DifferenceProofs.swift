@@ -221,6 +221,9 @@ struct DifferenceProof {
         "50 kills lose no durable write, double none, miss no acknowledged one, and leave no token ahead of the data"
       )),
     DifferenceProof(
+      "The backend refuses a write",
+      ("HearthTests/Articles/OutboxArticleTests", "a refused write is kept, and handed in again")),
+    DifferenceProof(
       "A batch is larger than a message of the protocol, 17 MiB less 64 KiB",
       ("HearthTests/EndToEndTests", "a write that no backend can take is refused instead of blocking the queue")),
   ]
