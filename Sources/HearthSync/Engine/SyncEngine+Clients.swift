@@ -200,5 +200,6 @@ extension SyncEngine {
     try lookUpBatches(nil)
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.outbox.highestBatchID(notAfter: $0, of: owner) })
+    if !isPrimary { follow(membership.primaryWatch.viewsWereSynchronized(readWaits: views.awaitSignOfLife)) }
   }
 }

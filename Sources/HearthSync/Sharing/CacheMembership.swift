@@ -198,6 +198,7 @@ struct CacheMembership {
 
   mutating func hasLostNotices() {
     missesNotices = true
+    primaryWatch.noticesWereLost()
     // A repair of the file may have removed it.
     published.forgetOnlineState()
   }

@@ -9,6 +9,8 @@ internal import HearthModel
 /// | no view waits | - | idle | idle | idle | - |
 /// | the primary client has written something | - | heard | - | heard | idle |
 /// | the same, but the notice may be old, and a read waits | asked | asked | asked | asked | asked |
+/// | the views were brought in line with the file, and a read waits | asked | asked | asked | asked | - |
+/// | notices were lost | - | - | - | - | idle |
 /// | the timer fires | - | asked; idle if that fails | idle | silent | - |
 /// | the client becomes the primary one | - | idle | idle | idle | idle |
 ///
@@ -106,6 +108,19 @@ struct PrimaryWatch {
       state = .idle
       return [.showSharedState] + question
     }
+  }
+
+  /// The views were brought in line with the file. A sign of life may have been lost with the notices that they lacked, or was found while they
+  /// were behind it.
+  ///
+  /// - Parameter readWaits: True if a read waits for a sign of life.
+  func viewsWereSynchronized(readWaits: Bool) -> [CacheMembership.Action] {
+    readWaits && state != .silent ? [.ask] : []
+  }
+
+  /// Notices were lost. The primary client may have written some of them, and its online state is shown again.
+  mutating func noticesWereLost() {
+    if state == .silent { state = .idle }
   }
 
   /// A notice of the primary client was found, and this one shows what the file says.

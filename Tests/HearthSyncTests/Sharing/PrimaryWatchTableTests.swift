@@ -76,6 +76,29 @@ struct PrimaryWatchTableTests {
     #expect(watch.primaryHasWritten(at: .seconds(10), readWaits: true) == [.showSharedState, .ask])
   }
 
+  @Test("a read for which everything was read again asks again, unless the primary client counts as silent")
+  func synchronized() {
+    for var watch in [idle(), waiting(), asked()] {
+      #expect(watch.viewsWereSynchronized(readWaits: false) == [])
+      #expect(watch.viewsWereSynchronized(readWaits: true) == [.ask])
+      #expect(watch.asked(succeeded: true) == [timer])
+      #expect(watch.primaryHasWritten(at: .zero, readWaits: true) == [])
+      #expect(watch.viewsWereSynchronized(readWaits: true) == [.ask])
+    }
+    #expect(silent().viewsWereSynchronized(readWaits: true) == [])
+  }
+
+  @Test("a silent primary client is watched anew after a loss of notices")
+  func lostNotices() {
+    var watch = silent()
+    watch.noticesWereLost()
+    #expect(!watch.isSilent && watch.endEvent(isAwaited: true) == [timer])
+    for var watch in [waiting(), asked()] {
+      watch.noticesWereLost()
+      #expect(watch.timerRuns && watch.timerFired() != [])
+    }
+  }
+
   @Test("where asking fails the timer starts at the end of an event that still waits")
   func askingFails() {
     var watch = waiting()

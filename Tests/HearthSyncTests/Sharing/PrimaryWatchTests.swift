@@ -1,3 +1,4 @@
+import HearthCache
 import HearthModel
 import HearthStore
 import Testing
@@ -170,6 +171,62 @@ struct PrimaryWatchTests {
     #expect(b.snapshots[read] == nil)
     cache.deliver()
     #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  enum MissedSign: CaseIterable {
+    /// Its notice was removed before the client read it.
+    case removed
+    /// The client reads it together with news for which it has to read everything again.
+    case readWithUnknownNews
+  }
+
+  private func addUnknownNotice(_ cache: SharedCache) throws {
+    try cache.execute(
+      """
+      INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message)
+      VALUES (77, 99, 0, '', 0, 0, '')
+      """)
+  }
+
+  @Test("a sign of life that a read has missed is asked for again at once", arguments: MissedSign.allCases)
+  func missedSign(_ missed: MissedSign) throws {
+    let (cache, a, b) = try makeQuietPair()
+    let read = b.listen(rooms, .get)
+    switch missed {
+    case .removed:
+      for client in [a, b] { client.store.noticeLimits = LocalStore.NoticeLimits(betweenMarks: 1, waiting: 4) }
+      b.isRunning = false
+      for n in Int64(1)...20 {
+        a.write(set("halls/\(n)", n))
+        cache.deliver()
+      }
+      cache.wait(2)
+      #expect(try cache.count("SELECT count(*) FROM cache_notices") <= 8)
+      b.isRunning = true
+    case .readWithUnknownNews: try addUnknownNotice(cache)
+    }
+    b.post(.othersChanged)
+    cache.deliver()
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+    #expect(b.engine.onlineState == .online)
+  }
+
+  @Test("a listener does not wait for a stopped primary client after notices were lost")
+  func lostNoticesBesideStopped() throws {
+    let (cache, a, b) = try makeQuietPair()
+    a.isRunning = false
+    b.listen(collection("halls"))
+    cache.wait(25)
+    #expect(b.engine.onlineState == .offline)
+    try addUnknownNotice(cache)
+    b.post(.othersChanged)
+    let listener = b.listen(collection("halls/1/seats"))
+    cache.wait(30)
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
+    #expect(b.engine.onlineState == .offline)
+    a.isRunning = true
+    cache.wait(2)
+    #expect(b.engine.onlineState == .online)
   }
 
   @Test("a read is answered as soon as a quiet primary client has given a sign of life", arguments: Watchers.allCases)
