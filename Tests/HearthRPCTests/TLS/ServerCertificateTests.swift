@@ -117,7 +117,8 @@ final class ServerCertificateTests {
     let certificate = try ServerCertificate(files, logger: recorder.logger) { time.withLock { $0 } }
     func lines(afterSecondsLeft seconds: Int) -> [String] {
       let before = recorder.lines.count
-      time.withLock { $0 += certificate.secondsLeft - seconds }
+      let left = certificate.secondsLeft
+      time.withLock { $0 += left - seconds }
       for _ in 0..<3 { certificate.reportTimes() }
       return Array(recorder.lines.dropFirst(before))
     }
