@@ -203,9 +203,9 @@ struct PrimaryWatchTests {
       cache.wait(2)
       #expect(try cache.count("SELECT count(*) FROM cache_notices") <= 8)
       b.isRunning = true
+      b.post(.othersChanged)
     case .readWithUnknownNews: try addUnknownNotice(cache)
     }
-    b.post(.othersChanged)
     cache.deliver()
     #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
     #expect(b.engine.onlineState == .online)
