@@ -64,8 +64,7 @@ enum CacheDocuments {
 
   private static let shownNames = 8
 
-  /// - Parameter isCut: True if a limit has left out further documents, which is said: in the last line of a table, and for JSON on
-  ///   standard error.
+  /// Shows documents. If a limit has left out further ones, the last line of a table says so, and for JSON a line on standard error.
   static func show(
     _ documents: [Document], in database: DatabaseID, _ format: FormatOptions, isCut: Bool = false
   ) throws {
