@@ -40,9 +40,9 @@ extension Firestore {
   ///
   /// Two kinds of documents stay, and are counted in the result: documents with pending writes, because only the cache has these writes,
   /// and documents that a listener shows, because the listener would only fetch them again. So remove listeners first, and await
-  /// ``waitForPendingWrites()`` or use ``outbox``, while the user who wrote is still signed in. If a query without a listener has lost a document of its result, its next read starts
-  /// from the beginning. A pinned query stays pinned. Bundles can be loaded again. Kept refused writes (``rejectedWrites``),
-  /// resolved conflicts (``resolvedConflicts``) and the outcomes of receipts are not cleared.
+  /// ``waitForPendingWrites()`` or use ``outbox``, while the user who wrote is still signed in. If a query without a listener has lost a
+  /// document of its result, its next read starts from the beginning. A pinned query stays pinned. Bundles can be loaded again. Kept
+  /// refused writes (``rejectedWrites``), resolved conflicts (``resolvedConflicts``) and the outcomes of receipts are not cleared.
   ///
   /// The call works in steps of a few milliseconds, and lets other operations run in between. It works offline, and while other processes
   /// share the cache. When the task is cancelled, it ends after the current step; removed documents stay removed.

@@ -67,7 +67,7 @@ final class ClientLoop {
   private var clientCount = 0
   private let lostWrites = LostWrites()
   /// True once the client is being stopped. It is then not suspended for another process, which gets the folder soon in any case.
-  private(set) var isStopping = false
+  private var isStopping = false
   /// The time until which the cache is not given back, because giving it back did not help.
   private var restsUntil = ContinuousClock.now
   private var repairs = RepairLimit()

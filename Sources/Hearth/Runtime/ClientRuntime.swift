@@ -392,9 +392,9 @@ final class ClientRuntime: Sendable {
     while let messages = takeMessages() {
       let (pause, isEnding) = loop.withLock { loop in
         loop.handle(messages) { [weak self] in self?.post($0) }
-        return (loop.takePause(), loop.isStopping ? loop.awaitsAnswers : nil)
+        return (loop.takePause(), loop.awaitsAnswers)
       }
-      if let isEnding { loopQueue.note(self, isEnding: isEnding) }
+      loopQueue.note(self, isEnding: isEnding)
       // Retains the runtime: calls that wait for the folder are answered even if the client is released.
       if let pause { loopQueue.queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
     }

@@ -45,9 +45,9 @@ final class LoopQueue: Sendable {
     }
   }
 
-  /// Takes note of a client that was stopped. Called on the queue.
+  /// Takes note of a client's state. Called on the queue.
   ///
-  /// - Parameter isEnding: False when it has closed the file.
+  /// - Parameter isEnding: True if it was stopped and has not closed the file yet.
   func note(_ client: ClientRuntime, isEnding: Bool) {
     let starts = state.withLock { state -> [@Sendable () -> Void] in
       let id = ObjectIdentifier(client)
@@ -59,6 +59,6 @@ final class LoopQueue: Sendable {
       defer { state.starts = [] }
       return state.starts
     }
-    for start in starts { queue.async(execute: start) }
+    for start in starts { self.start(start) }
   }
 }

@@ -16,19 +16,19 @@ extension ClearingScope {
       keys.contains(entry.key) || collections.contains { $0.contains(entry.key) }
     }
     let stored = try tables.documents.documents(for: written.map(\.key))
+    let users = try tables.queue.usersWithPendingBatches()
     let count = try written.count { entry in
       // A document of the table was counted there, if the scope takes it.
       if let document = stored[entry.key], !document.isUnknown { return false }
-      guard try !tables.queue.hasPendingBatch(for: entry.key, ofUsersBefore: entry.user) else { return false }
-      return try query.map { try Self.isMatch($0, entry.key, in: tables) } ?? true
+      // One that several users have written is counted at the first of them.
+      let isListedBefore = try users.contains { user in
+        try user < entry.user && tables.queue.firstPendingBatchID(for: entry.key, user: user) != nil
+      }
+      guard !isListedBefore else { return false }
+      return try query.map { query in
+        try users.contains { query.matches(try tables.localDocuments.document(for: entry.key, user: $0)) }
+      } ?? true
     }
     return (count, page.count < limit ? nil : page.last)
-  }
-
-  /// Returns true if the query shows a document to one of the users who have written it.
-  private static func isMatch(_ query: Query, _ key: DocumentKey, in tables: CacheTables) throws -> Bool {
-    try tables.queue.usersWithPendingBatches().contains { user in
-      query.matches(try tables.localDocuments.document(for: key, user: user))
-    }
   }
 }

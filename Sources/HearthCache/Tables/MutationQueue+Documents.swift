@@ -26,11 +26,4 @@ extension MutationQueue {
     }
     return found
   }
-
-  /// Returns whether a user whose row comes before another one has a pending batch for the document.
-  func hasPendingBatch(for key: DocumentKey, ofUsersBefore user: UserRow) throws -> Bool {
-    try usersWithPendingBatches().contains { other in
-      try other < user && firstPendingBatchID(for: key, user: other) != nil
-    }
-  }
 }

@@ -76,8 +76,8 @@ struct DataImportCommand: AsyncParsableCommand {
 
       A line is {"path": "cities/SF", "fields": {…}}, as `hearth data export` writes it. Documents keep their paths, and references \
       without a project follow them into another one. The import ends at the first line that is not a document. When a document is \
-      refused, it ends after the requests that are on their way (--parallel), each with up to 500 documents. --continue leaves them out. --resume goes on after Ctrl-C or a crash; an import from the beginning does no harm \
-      either, because documents are set by their paths.
+      refused, it ends after the requests that are on their way (--parallel), each with up to 500 documents. --continue leaves both out. \
+      --resume goes on after Ctrl-C or a crash; an import from the beginning does no harm either, because documents are set by their paths.
       """)
 
   @Argument(

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import HearthModel
-/// Finds out what an import reads.
 internal import HearthTransport
 
+/// Finds out what an import reads.
 struct ImportOpening {
   private enum Kind {
     case lines

@@ -2,6 +2,7 @@ import EngineHarness
 import HearthCache
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthSync
@@ -79,7 +80,7 @@ struct EndingEngineTests {
 
   @Test("nothing is opened or sent any more, whatever happens", arguments: 0..<200)
   func nothingMore(seed: Int) throws {
-    var random = SeededRandom(seed: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     let (cache, a, b) = try SharedCache.makePair()
     a.answersLate = true
     b.answersLate = true
@@ -87,25 +88,25 @@ struct EndingEngineTests {
     b.listen(collection("halls"))
     cache.deliver()
     for number in 0..<3 { a.write(set("rooms/\(number)")) }
-    if random.next(2) == 0 { a.post(.changeUser("x")) }
-    if random.next(2) == 0 { a.write(set("rooms/later")) }
-    if random.next(3) == 0 { _ = a.request(.disableNetwork) }
+    if generator.below(2) == 0 { a.post(.changeUser("x")) }
+    if generator.below(2) == 0 { a.write(set("rooms/later")) }
+    if generator.below(3) == 0 { _ = a.request(.disableNetwork) }
     cache.deliver()
     a.post(.stopSending)
     let sent = a.sentBatchCount
     for _ in 0..<12 {
-      switch random.next(12) {
+      switch generator.below(12) {
       case 0: _ = a.request(.enableNetwork)
       case 1: _ = a.request(.disableNetwork)
       case 2: a.post(.connectivityChanged)
-      case 3: a.post(.changeUser(["x", "y", nil][random.next(3)]))
-      case 4: cache.wait(random.next(20))
-      case 5: b.write(set("halls/\(random.next(3))"))
+      case 3: a.post(.changeUser(["x", "y", nil][generator.below(3)]))
+      case 4: cache.wait(generator.below(20))
+      case 5: b.write(set("halls/\(generator.below(3))"))
       case 6: _ = b.request(.retryNow)
-      case 7: b.post(.changeUser(["x", nil][random.next(2)]))
-      case 8: try? a.commitLate(at: Int64(100 + random.next(50)))
+      case 7: b.post(.changeUser(["x", nil][generator.below(2)]))
+      case 8: try? a.commitLate(at: Int64(100 + generator.below(50)))
       case 9: a.post(.othersChanged)
-      case 10: b.listen(collection("c\(random.next(4))"))
+      case 10: b.listen(collection("c\(generator.below(4))"))
       default: _ = b.request(.disableNetwork)
       }
       cache.deliver()
@@ -117,14 +118,5 @@ struct EndingEngineTests {
     a.post(.shutdown)
     cache.deliver()
     #expect(a.engine.heldWriteIDs.isEmpty)
-  }
-}
-
-private struct SeededRandom {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678 }
-  mutating func next(_ bound: Int) -> Int {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return Int((state >> 33) % UInt64(bound))
   }
 }

@@ -2,7 +2,6 @@ import Foundation
 import HearthCache
 import HearthModel
 import HearthSync
-import HearthWire
 import Testing
 
 @testable import Hearth
@@ -108,23 +107,4 @@ struct LastAnswerTests {
   }
 
   private static let version = SnapshotVersion(microseconds: 10)
-
-  /// Keeps the answers to batches.
-  private final class AnswerKeeper: AnswerInterceptor {
-    let arrived = Recorder<Void>()
-    private let (kept, continuation) = AsyncStream<Void>.makeStream()
-
-    func callBegan(_ method: String) {}
-
-    func answer(_ answer: any Sendable, to method: String) async -> any Sendable {
-      guard let response = answer as? Google_Firestore_V1_WriteResponse, !response.writeResults.isEmpty else {
-        return answer
-      }
-      arrived.record(())
-      for await _ in kept {}
-      return answer
-    }
-
-    func release() { continuation.finish() }
-  }
 }

@@ -135,12 +135,13 @@
       return lastID
     }
 
-    /// - Returns: True if the caller has to send a statement, because none has to end any more.
+    /// - Returns: True if the caller has to send a statement.
     mutating func add(_ read: PointReads.Read, _ place: WaitingRead) -> Bool {
       reads[place.id] = read
       queue.append(place)
-      guard statements == 0 else { return false }
-      statements = 1
+      // One may have ended since the read was told to wait.
+      guard statements < PointReads.maximumStatements else { return false }
+      statements += 1
       return true
     }
 
