@@ -72,6 +72,5 @@ extension FolderProcess: DrivenClient {
       if world.isSettling || world.generator.chance(80) { process.isWoken = true }
     }
   }
-  func closeCache() { mustEnd = true }
   func yieldCache() { wasAskedToYield = true }
 }

@@ -152,7 +152,7 @@ extension FolderProcess {
 
   func giveWayIfNeeded() {
     guard isRunning, let client else { return }
-    if let error = client.store.ending ?? (mustEnd ? FolderSimulation.wasTaken : nil) {
+    if let error = client.store.ending {
       driver.handle(.shutdown)
       return end(because: error)
     }

@@ -70,7 +70,6 @@ final class FolderProcess {
   var isWoken = false
   var isBusy = false
   private(set) lazy var driver = EngineDriver(delegate: self, clock: world.clock)
-  var mustEnd = false
   var wasAskedToYield = false
 
   /// Statements and commits so far.
@@ -157,7 +156,7 @@ final class FolderProcess {
     driver.processEnded()
     (lastSnapshot, watch) = (nil, SimulatedWatch())
     listeners = [:]
-    (mustEnd, wasAskedToYield) = (false, false)
+    wasAskedToYield = false
   }
 
   // MARK: - The loop
@@ -179,7 +178,7 @@ final class FolderProcess {
 
   /// True if the client must be ended, given back or reopened.
   private var mustGoOn: Bool {
-    client.map { mustEnd || wasAskedToYield || $0.store.ending != nil || $0.store.reopening != nil } ?? false
+    client.map { wasAskedToYield || $0.store.ending != nil || $0.store.reopening != nil } ?? false
   }
 
   // MARK: - Answers

@@ -357,6 +357,5 @@ extension SharedClient: DrivenClient {
   }
 
   func wakeOthers() { world.wakeOthers(than: self) }
-  func closeCache() { fail("the client was told to end") }
   func yieldCache() { fail("the client was told to end") }
 }

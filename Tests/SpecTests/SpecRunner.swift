@@ -268,6 +268,5 @@ extension SpecRunner: EngineDriverDelegate {
   func failed(_ id: RequestID, _ error: StatusError) { waits.remove(id) }
 
   func wakeOthers() { stage.wakeOthers(than: self) }
-  func closeCache() { mustEnd = true }
   func yieldCache() { mustEnd = true }
 }

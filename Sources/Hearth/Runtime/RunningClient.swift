@@ -43,7 +43,8 @@ final class RunningClient {
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
   /// Asked of this client by other processes that use the cache.
-  private var demands = Demands()
+  /// The cache must be given back for a while.
+  private var mustYield = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   /// Written here and in RunningClient+Reopening.swift, like the next two.
@@ -420,7 +421,7 @@ final class RunningClient {
   /// - Parameter isUrgent: True to wait for no answer.
   func finishStop(isUrgent: Bool = false) {
     guard case .awaitingAnswers(let completion) = end else { return }
-    let canStoreAnswers = reopening == nil && endingError == nil && !demands.mustYield
+    let canStoreAnswers = reopening == nil && endingError == nil && !mustYield
     guard isUrgent || !canStoreAnswers || !engine.awaitsAnswers else { return }
     end = .reached
     run(.shutdown)
@@ -481,27 +482,18 @@ final class RunningClient {
     kind: .unavailable,
     message: "Another process used the cache folder while this one was suspended. Listen and read again.")
 
-  private struct Demands {
-    /// The cache must be closed for good.
-    var mustEnd = false
-    /// The cache must be given back for a while.
-    var mustYield = false
-  }
-
   /// True while another process wants the cache for itself: to delete it, to take it over or to migrate it.
   var isCacheWanted: Bool { cache.isWantedByOther }
 
   /// Returns true, once, if another process has asked for the cache and still wants it.
   func takeRequestToYield() -> Bool {
-    defer { demands.mustYield = false }
-    return demands.mustYield && isCacheWanted
+    defer { mustYield = false }
+    return mustYield && isCacheWanted
   }
 
-  /// The error with which the client must end: the cache must be closed, or a newer release has migrated it. Nil while the client may go on.
-  var endingError: NSError? {
-    if let reason = cache.localStore.ending { return .firestore(opening: reason) }
-    return demands.mustEnd ? Self.cacheWasTaken : nil
-  }
+  /// The error with which the client must end: a newer release has migrated the cache, or others use it with another backend. Nil while the
+  /// client may go on.
+  var endingError: NSError? { cache.localStore.ending.map { .firestore(opening: $0) } }
 
   /// The error of everything after another process has deleted the cache or taken it over.
   static var cacheWasTaken: NSError {
@@ -511,7 +503,6 @@ final class RunningClient {
   }
 
   /// Closes the cache that this client must not use any more, and ends everything with an error.
-  ///
   func giveWay(_ error: NSError) {
     run(.shutdown)
     end(error)
@@ -572,8 +563,7 @@ final class RunningClient {
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
     case .wakeOthers: wakeOthers()
-    case .closeCache: demands.mustEnd = true
-    case .yieldCache: demands.mustYield = true
+    case .yieldCache: mustYield = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)

@@ -24,6 +24,8 @@ struct ClientTable {
     /// The turns in a row with the lease that the client that asks has not used.
     var futileTurns: Int64
     var highestClientID: ClientID
+    /// The backend that the clients use.
+    var backend: String
   }
 
   struct Client {
@@ -48,7 +50,7 @@ struct ClientTable {
       SELECT lease_number, lease_holder, lease_heir, online_state, trimmed_through,
         (SELECT count(*) FROM cache_clients WHERE client_id <> ?1), highest_client_id,
         EXISTS (SELECT 1 FROM cache_clients WHERE user_key <> (SELECT user_key FROM cache_clients WHERE client_id = ?1)),
-        (SELECT futile_turns FROM cache_clients WHERE client_id = ?1)
+        (SELECT futile_turns FROM cache_clients WHERE client_id = ?1), backend
       FROM cache_sharing WHERE id = 1
       """, .integer(client)
     ) { row in
@@ -59,7 +61,7 @@ struct ClientTable {
         leaseNumber: try counter(0), leaseHolder: try counter(1), leaseHeir: try counter(2),
         onlineState: online, trimmedThrough: try counter(4), otherCount: try row.int64(at: 5),
         hasOtherUsers: try row.int64(at: 7) != 0, futileTurns: max(0, (try? row.int64(at: 8)) ?? 0),
-        highestClientID: try counter(6))
+        highestClientID: try counter(6), backend: try row.string(at: 9))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row

@@ -7,8 +7,9 @@ final class CacheHealth {
   private let database: Database
   /// The reason to open the cache again; nil while this one can be used.
   private(set) var reopening: Reopening?
-  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it. Nil while it can be used.
-  private(set) var ending: StoreError?
+  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or others use it with another
+  /// backend. Nil while it can be used.
+  private(set) var ending: (any Error)?
   /// The reason of a failed sync: what is written behind it is not safe, whatever else was found before. Nil if none has failed.
   private var failedSync: String?
   /// Looks for the files that the database was opened with: the reason why they are lost, or nil. Nil for a cache in memory.
@@ -84,6 +85,9 @@ final class CacheHealth {
       throw error
     }
   }
+
+  /// Ends the use of this store: others have opened the file with another backend, which must get none of this client's writes.
+  func noteOtherBackend(_ error: CacheError) { ending = error }
 
   /// Returns false, and ends the use of this store, if a newer release has migrated the file.
   private func isOfKnownRelease() -> Bool {

@@ -123,8 +123,8 @@ final class CacheTransactions {
   /// Starts each outermost transaction: reads what other clients have changed.
   ///
   /// - Parameter isRepair: True for the transaction that repairs rows that cannot be read here.
-  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `StoreError` `newerSchema` if a newer
-  ///   release has migrated the file.
+  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `CacheError.otherBackend` if others have
+  ///   used the file with another backend, `StoreError` `newerSchema` if a newer release has migrated the file.
   private func begin(needsLease: Bool, isRepair: Bool = false) throws {
     guard sharing.isShared else { return }
     if try sharing.takeFileVersion(checkVersions: health.checkVersions) {
@@ -132,6 +132,9 @@ final class CacheTransactions {
       user.forgetRow()
       do {
         try sharing.refresh()
+      } catch let error as CacheError where error.isOtherBackend {
+        health.noteOtherBackend(error)
+        throw error
       } catch {
         guard isRepair else { throw error }
       }

@@ -83,9 +83,12 @@ final class ClientSharing {
   }
 
   /// Reads the row about all clients again.
+  ///
+  /// - Throws: `CacheError.otherBackend` if others have taken this client for dead, and used the file with another backend.
   func refresh() throws {
     guard let member = membership else { return }
     let sharing = try clients.sharing(except: member.client)
+    guard sharing.backend == backend else { throw CacheError.otherBackend(own: backend, others: sharing.backend) }
     membership?.sharing = sharing
     // Others may have forgotten some.
     membership?.futileTurns = min(member.futileTurns, Int(clamping: sharing.futileTurns))
@@ -168,15 +171,17 @@ final class ClientSharing {
     try removeDeadClients()
     let seen = try notices.lastNumber()
     let id = try clients.insert(name: locks.name, userKey: userKey, seen: seen)
-    let sharing = try clients.sharing(except: id)
+    var sharing = try clients.sharing(except: id)
     if sharing.otherCount == 0 {
       try clients.setBackend(backend)
+      sharing.backend = backend
       // The published states and the notices are of an earlier time.
       try clients.removeCurrentTargets()
       try notices.remove(upTo: .max, keepingAnswers: false)
     }
-    let others = try clients.backend()
-    guard others == backend else { throw CacheError.otherBackend(own: backend, others: others) }
+    guard sharing.backend == backend else {
+      throw CacheError.otherBackend(own: backend, others: sharing.backend)
+    }
     let news = membership?.news ?? News()
     membership = Membership(
       client: id, seen: seen, storedSeen: seen, sharing: sharing, dataVersion: try database.dataVersion)

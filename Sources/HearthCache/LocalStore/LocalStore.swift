@@ -140,8 +140,9 @@ package final class LocalStore {
   /// The reason to open the cache again; nil while this one can be used.
   package var reopening: Reopening? { transactions.health.reopening }
 
-  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it. Nil while it can be used.
-  package var ending: StoreError? { transactions.health.ending }
+  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or others use it with another
+  /// backend. Nil while it can be used.
+  package var ending: (any Error)? { transactions.health.ending }
 
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)? {

@@ -25,6 +25,10 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
+  var isOtherBackend: Bool {
+    if case .otherBackend = self { true } else { false }
+  }
+
   /// The failure as a status for the caller.
   package var statusCode: StatusCode {
     switch self {
@@ -56,7 +60,7 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     case .leaseLost(let held, let current):
       "The lease of the cache has number \(current); this client holds \(held.map { "number \($0)" } ?? "none")."
     case .otherBackend(let own, let others):
-      "Other processes use this cache with the backend \(others), this one with \(own). Use the same host, or another folder."
+      "Other processes use this cache, or have used it, with the backend \(others), and this one does with \(own). Use the same host, or another folder."
     case .filesAreLost(let reason):
       "The cache's files are lost: \(reason)."
     case .exhausted(let counter, let highest):

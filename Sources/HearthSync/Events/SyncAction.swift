@@ -73,8 +73,6 @@ package enum SyncAction: Equatable, Sendable {
 
   /// Other clients of the cache have news to read: they are to get ``SyncEvent/othersChanged``.
   case wakeOthers
-  /// Another client is about to delete the cache: the client must end and close it.
-  case closeCache
   /// Another process is about to delete the cache or to take it over. The client must release the cache until it is known whether that
   /// happens.
   case yieldCache

@@ -176,14 +176,7 @@ struct CacheMembership {
   mutating func rejoin(
     _ targets: [TargetID: Bool], _ state: ClientState, in localStore: LocalStore
   ) throws -> [Action] {
-    let moved: [TargetID: TargetID]
-    do {
-      moved = try localStore.rejoin { targets[$0] ?? false }
-    } catch let error as CacheError {
-      guard case .otherBackend = error else { throw error }
-      // The others have opened the cache with another backend. That backend must not get this client's writes.
-      return [.emit(.log(.error, "The cache is closed: \(error)")), .emit(.closeCache)]
-    }
+    let moved = try localStore.rejoin { targets[$0] ?? false }
     isAway = false
     return [.move(moved)] + updateRole(state, in: localStore)
   }

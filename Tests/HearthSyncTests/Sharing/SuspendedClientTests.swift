@@ -61,6 +61,39 @@ struct SuspendedClientTests {
     #expect(b.answers[wait] != nil)
   }
 
+  /// How a client finds out that its cache has come to another backend while it was suspended.
+  enum Discovery: CaseIterable {
+    case write, resumption, resumptionWithHeldWrite, end
+  }
+
+  @Test("a cache that has come to another backend gets none of a suspended client's writes", arguments: Discovery.allCases)
+  func otherBackend(_ discovery: Discovery) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    if discovery == .resumptionWithHeldWrite {
+      b.failing = ["Locally write mutations"]
+      b.write(set("rooms/1", 1))
+      b.failing = []
+      #expect(b.engine.heldWriteIDs.count == 1)
+    }
+    b.suspend()
+    cache.wait(2)
+    a.post(.shutdown)
+    a.kill()
+    let other = try cache.client("c", backend: "https://other.example")
+    other.write(set("rooms/2", 2))
+    switch discovery {
+    case .write: b.write(set("rooms/1", 1))
+    case .resumption, .resumptionWithHeldWrite: b.resume()
+    case .end: break
+    }
+    b.post(.shutdown)
+    #expect(b.store.ending as? CacheError == .otherBackend(own: "", others: "https://other.example"))
+    #expect(b.engine.heldWriteIDs.count == (discovery == .write || discovery == .resumptionWithHeldWrite ? 1 : 0))
+    #expect(try other.store.pendingBatches().count == 1)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 1)
+    #expect(try cache.count("SELECT lease_holder FROM cache_sharing") == 3)
+  }
+
   @Test("a client that others took for dead joins them again, also when that fails at first")
   func rejoinFails() throws {
     let (cache, a, b) = try SharedCache.makePair()

@@ -36,9 +36,9 @@ final class SharedCache: @unchecked Sendable {
 
   func client(
     _ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5),
-    conflictRules: ConflictRules = ConflictRules()
+    conflictRules: ConflictRules = ConflictRules(), backend: String = ""
   ) throws -> SharedTestClient {
-    let client = try SharedTestClient(self, name, limits, busyTimeout, conflictRules)
+    let client = try SharedTestClient(self, name, limits, busyTimeout, conflictRules, backend)
     clients.append(client)
     client.post(.start)
     deliver()
@@ -140,14 +140,14 @@ final class SharedTestClient {
 
   init(
     _ cache: SharedCache, _ name: String, _ limits: BackgroundQueryLimits?, _ busyTimeout: Duration,
-    _ conflictRules: ConflictRules
+    _ conflictRules: ConflictRules, _ backend: String
   ) throws {
     self.cache = cache
     self.name = name
     database = try Database(.file(path: cache.file), options: .init(synchronous: .normal, busyTimeout: busyTimeout))
     store = try LocalStore(
       database: database, databaseID: TestClient.database, garbageCollection: .leastRecentlyUsed(thresholdBytes: 1),
-      user: nil, newCacheID: "cache", locks: cache.locks.begin(name))
+      user: nil, newCacheID: "cache", locks: cache.locks.begin(name), backend: backend)
     engine = SyncEngine(
       localStore: store,
       configuration: SyncConfiguration(

@@ -323,7 +323,6 @@ extension TestClient: EngineDriverDelegate {
   func logged(_ level: LogLevel, _ text: String) { logs.append((level, text)) }
 
   func wakeOthers() { told.append("wakeOthers") }
-  func closeCache() { told.append("closeCache") }
   func yieldCache() { told.append("yieldCache") }
 }
 

@@ -159,7 +159,6 @@ package final class EngineDriver {
     case .onlineStateChanged(let state): delegate.onlineStateChanged(state)
     case .log(let level, let text): delegate.logged(level, text)
     case .wakeOthers: delegate.wakeOthers()
-    case .closeCache: delegate.closeCache()
     case .yieldCache: delegate.yieldCache()
     }
   }

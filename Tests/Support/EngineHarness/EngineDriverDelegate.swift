@@ -79,7 +79,6 @@ package protocol EngineDriverDelegate: AnyObject {
   // Other clients of the cache
 
   func wakeOthers()
-  func closeCache()
   func yieldCache()
 }
 
@@ -143,6 +142,5 @@ extension EngineDriverDelegate {
   package func resolved(_ conflicts: [ConflictReport]) {}
 
   package func wakeOthers() {}
-  package func closeCache() {}
   package func yieldCache() {}
 }
