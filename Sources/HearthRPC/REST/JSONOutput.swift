@@ -6,8 +6,10 @@ struct JSONOutput {
   /// The innermost object or array has no element yet.
   private var isEmpty = true
 
-  init(isPretty: Bool) {
+  /// - Parameter count: The bytes that the text will have, about. A text that grows step by step needs twice its size, and once more while it grows.
+  init(isPretty: Bool, expectedCount count: Int = 0) {
     self.isPretty = isPretty
+    bytes.reserveCapacity(count)
   }
 
   // MARK: - Structure

@@ -78,7 +78,8 @@ final class RESTCall: CallTranscoder {
       body.writeBytes(response)
       return
     }
-    var output = JSONOutput(isPretty: isPretty)
+    // Large messages are texts of documents, and have about the same size in JSON.
+    var output = JSONOutput(isPretty: isPretty, expectedCount: response.count + response.count / 8 + 256)
     try response.withUnsafeBytes { bytes in
       try JSONEncoding(schema: .server).write(bytes, of: binding.response, to: &output)
     }
