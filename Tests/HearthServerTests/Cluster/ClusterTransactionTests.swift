@@ -206,8 +206,10 @@
       try await server.stop()
     }
 
-    @Test("a crash of one process of the server aborts open transactions, whose reads it may have lost")
-    func crashOfProcess() async throws {
+    @Test(
+      "a crash of one process of the server aborts open transactions, whose reads it may have lost, and nobody waits for them",
+      arguments: [false, true])
+    func crashOfProcess(keepsRows: Bool) async throws {
       let server = try await PostgresServer.start()
       try await ClusterFixture.withCluster(on: server, clock: ManualClock()) { cluster in
         let node = try await cluster.transactions(1)[0]
@@ -218,12 +220,17 @@
           _ = try await node.read(id, keys: [key("c/a")], query: nil)
           ids.append(id)
         }
+        // Takes with it to the disk what was written before.
+        if keepsRows { try await node.storage.set("c/b") }
         let process = try await cluster.execute(
           "SELECT pid::bigint FROM pg_stat_activity WHERE application_name LIKE 'hearth%' LIMIT 1"
         ).only().int64(0)
         server.kill(session: Int32(process))
         try await waitUntil { (try? await cluster.execute("SELECT 1 FROM hearth_era"))?.isEmpty == true }
         try await waitUntil { (try? await node.storage.set("c/a", ["n": 2.value])) != nil }
+        if keepsRows {
+          #expect(try await cluster.execute("SELECT count(*) FROM hearth_transactions").only().int64(0) == 2)
+        }
         for id in ids {
           #expect(await failure { _ = try await node.read(id, keys: [key("c/a")], query: nil) } == .aborted)
           let code = await failure {

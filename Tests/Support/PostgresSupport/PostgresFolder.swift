@@ -12,7 +12,7 @@
     static let shared = Task { try await PostgresFolder() }
 
     private init() async throws {
-      let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+      let parent = Self.hasRoomInMemory ? Self.memory : ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
       let output = try await PostgresPrograms.run("mktemp", ["-d", "\(parent)/hearth-postgresql-XXXXXX"])
       path = output.trimmingCharacters(in: .whitespacesAndNewlines)
       let (program, arguments) = try PostgresPrograms.command("sh", ["-c", Self.keeping, "sh", path])
@@ -21,6 +21,9 @@
       keeper.executableURL = program
       keeper.arguments = arguments
       keeper.standardInput = input
+      // Who waits for the end of the tests' output does not wait for the removal.
+      keeper.standardOutput = FileHandle.nullDevice
+      keeper.standardError = FileHandle.nullDevice
       try keeper.run()
       keeperInput = input.fileHandleForWriting
       template = "\(path)/template"
@@ -30,6 +33,15 @@
           "-D", template, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync",
           "--no-instructions",
         ])
+    }
+
+    /// Every database is 300 files, which a disk needs minutes to write and to remove.
+    private static let memory = "/dev/shm"
+
+    /// True if a file system in memory holds the databases of all tests, which are about 2 GB, and more besides.
+    private static var hasRoomInMemory: Bool {
+      let attributes = try? FileManager.default.attributesOfFileSystem(forPath: memory)
+      return (attributes?[.systemFreeSize] as? Int64 ?? 0) >= 8 << 30
     }
 
     /// Waits for the end of its input, which comes with the end of this process, and for the servers that it ends.

@@ -35,6 +35,9 @@
 
     private static let remove = PostgresStatement("end era", "DELETE FROM hearth_era WHERE id = 1")
 
-    private static let read = PostgresStatement("era", "SELECT number FROM hearth_era WHERE id = 1")
+    private static let read = PostgresStatement("era", query)
+
+    /// The number as part of other statements; NULL if no transaction was begun since a crash.
+    static let query = "SELECT number FROM hearth_era WHERE id = 1"
   }
 #endif

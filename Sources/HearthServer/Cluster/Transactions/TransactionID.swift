@@ -48,6 +48,12 @@
       self.number = number
     }
 
+    /// The era of a transaction whose id was read from a table of the cluster; nil for bytes that are no id.
+    static func era(of id: [UInt8]) -> Int64? {
+      guard id.count == length else { return nil }
+      return Int64(bitPattern: id[9..<17].reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
     private static func code(of contents: [UInt8], in place: [UInt8], _ secret: [UInt8]) -> [UInt8] {
       let code = HMAC<SHA256>.authenticationCode(for: contents + place, using: SymmetricKey(data: secret))
       return Array(code.prefix(codeLength))

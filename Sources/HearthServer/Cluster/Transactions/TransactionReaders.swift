@@ -6,7 +6,7 @@
   /// Finds the open pessimistic transactions that may have read what a group of commits changes.
   ///
   /// A row of `hearth_reads` of a pessimistic transaction has a `lock_key`: the hash of a document's name, or of the id of the collections
-  /// that a query reads. It counts as long as the transaction is open. Rows are added and looked for under the lock of the database: so none
+  /// that a query reads. It counts as long as the transaction is open, and its era lasts (``TransactionEra``). Rows are added and looked for under the lock of the database: so none
   /// is added between the look of a group and its end.
   enum TransactionReaders {
     /// The key of a read. Keys of different databases differ.
@@ -45,8 +45,10 @@
       var queries: [[UInt8]: Query] = [:]
       for row in rows {
         let (id, index) = (try row.bytes(1), Int(try row.int64(0)) - 1)
+        let isLost = TransactionID.era(of: id) != (try row.optionalInt64(6))
         rule.add(
-          id, Seniority(time: try row.int64(3), number: try row.int64(4)), isExpired: try row.int64(5) <= time)
+          id, Seniority(time: try row.int64(3), number: try row.int64(4)),
+          isExpired: try isLost || row.int64(5) <= time)
         if let content = try row.optionalBytes(2) {
           let query = try queries[content] ?? TransactionRead.query(in: content, database)
           queries[content] = query
@@ -61,7 +63,8 @@
     private static let find = PostgresStatement(
       "readers of a group",
       """
-      SELECT k.position, r.transaction, r.content, t.seniority_time, t.seniority_number, t.expiry
+      SELECT k.position, r.transaction, r.content, t.seniority_time, t.seniority_number, t.expiry,
+        (\(TransactionEra.query))
       FROM unnest($1::bytea[]) WITH ORDINALITY AS k (key, position)
       CROSS JOIN LATERAL (
         SELECT transaction, CASE WHEN kind = \(TransactionRead.Kind.query.rawValue) THEN content END AS content

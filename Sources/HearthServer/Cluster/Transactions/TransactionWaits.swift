@@ -139,7 +139,9 @@
       let open = try? await engine.reading { [engine] session in
         try session.run(Self.findOpen.call(.byteaArray(ids))).compactMap { row -> WoundWait.ID? in
           let time = engine.clock.leaseTime(server: Timestamp(microseconds: try row.microseconds(2)))
-          return try row.int64(1) > time ? ids[Int(try row.int64(0)) - 1] : nil
+          let id = ids[Int(try row.int64(0)) - 1]
+          let isLost = TransactionID.era(of: id) != (try row.optionalInt64(3))
+          return try isLost || row.int64(1) <= time ? nil : id
         }
       }
       // While the server is out of reach, no commit goes on before the end of its wait.
@@ -187,7 +189,7 @@
     private static let findOpen = PostgresStatement(
       "open transactions",
       """
-      SELECT k.position, t.expiry, clock_timestamp() FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, position)
+      SELECT k.position, t.expiry, clock_timestamp(), (\(TransactionEra.query)) FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, position)
       CROSS JOIN LATERAL (SELECT expiry FROM hearth_transactions WHERE id = k.id AND state = 0 LIMIT 1) t
       """, [.byteaArray])
   }
