@@ -40,11 +40,9 @@ package final class CacheOutbox {
 
   /// Queues a write of a user.
   ///
-  /// - Parameters:
-  ///   - isDelayed: True if it has waited for the file: its author has seen an earlier view than the one that it is stored over.
-  ///   - keepsFormer: True to return the documents before it as well.
+  /// - Parameter keepsFormer: True to return the documents before it as well.
   func enqueue(
-    _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, isDelayed: Bool = false, keepsFormer: Bool = false
+    _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, keepsFormer: Bool = false
   ) throws -> LocalStore.StoredWrite {
     let mutations =
       try write.resubmits.map { try takeRejected($0, write.resubmitsIdentity, user: user, name: name) }
@@ -57,7 +55,7 @@ package final class CacheOutbox {
     let keepsBases = bases.areKept(by: mutations)
     let guards =
       keepsBases
-      ? try bases.keep(of: mutations, remote: remote, view: view, isDelayed: isDelayed, user: user) : nil
+      ? try bases.keep(of: mutations, remote: remote, view: view, seen: write.seen, user: user) : nil
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
       identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)

@@ -17,19 +17,33 @@ extension LocalStore {
   /// Queues several writes in one commit, in order: all of them or none.
   ///
   /// - Parameters:
-  ///   - areDelayed: True if they have waited for the file: their author has seen an earlier view than the one that they are stored over.
   ///   - keepsFormer: True to return the documents before each write as well.
   /// - Returns: The batches as they were stored, each with the documents that it changes.
   package func write(
-    many writes: [LocalWrite], of owner: Owner = .activeUser, areDelayed: Bool = false, keepsFormer: Bool = false
+    many writes: [LocalWrite], of owner: Owner = .activeUser, keepsFormer: Bool = false
   ) throws -> [StoredWrite] {
     try transactions.run("Locally write mutations", synchronous: .full) {
       let user = try transactions.user.rowForWriting(of: owner)
       let name = transactions.user.name(of: owner)
       return try writes.map {
-        try outbox.enqueue($0, user: user, name: name, isDelayed: areDelayed, keepsFormer: keepsFormer)
+        try outbox.enqueue($0, user: user, name: name, keepsFormer: keepsFormer)
       }
     }
+  }
+
+  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
+  /// Does not wait for other processes.
+  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
+    let keys = outbox.bases.keysUnderRules(of: mutations)
+    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
+    guard !keys.isEmpty else { return found }
+    tables.database.waiting(atMost: .zero) {
+      found =
+        (try? transactions.read("Look at documents under rules") {
+          try tables.localDocuments.localView(of: Array(keys), user: try transactions.user.row())
+        }) ?? found
+    }
+    return found
   }
 
   // MARK: - Answers of the backend

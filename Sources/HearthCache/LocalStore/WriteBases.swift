@@ -24,37 +24,62 @@ final class WriteBases {
     !rules.isEmpty && mutations.contains { rules.policy(for: $0.key) != nil }
   }
 
+  /// The documents of mutations that rules name.
+  func keysUnderRules(of mutations: [Mutation]) -> Set<DocumentKey> {
+    rules.isEmpty ? [] : Set(mutations.map(\.key).filter { rules.policy(for: $0) != nil })
+  }
+
   /// Stores the bases of a new batch, before it is in the queue.
   ///
   /// - Parameters:
   ///   - view: The batch's documents as its owner's local view has them.
-  ///   - isDelayed: True if the write has waited for the file, so that its author has seen an earlier view.
+  ///   - seen: See ``HearthModel/LocalWrite/seen``.
   /// - Returns: the preconditions to send it with; nil if they depend on earlier batches or on documents that must be requested from the
   ///   backend.
   func keep(
-    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], isDelayed: Bool,
+    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], seen: [DocumentKey: Document]?,
     user: MutationQueue.UserRow
   ) throws -> [DocumentKey: Precondition]? {
     var known: [DocumentKey: BaseDocument] = [:]
     var areAllKnown = true
-    for key in Set(mutations.map(\.key)).sorted() where rules.policy(for: key) != nil {
+    for key in keysUnderRules(of: mutations).sorted() {
       let pending = try queue.firstPendingBatchIDs(2, for: key, user: user)
       guard let first = pending.first else {
-        let base = BaseDocument(remote[key] ?? .unknown(key))
+        let base = Self.base(remote[key] ?? .unknown(key), seen: seen?[key])
         try table.set(base, of: key, user: user)
         known[key] = base
         if base.mustBeCompared { areAllKnown = false }
         continue
       }
       try beginIfMissing(key, behind: pending, user: user)
-      if pending.count == 1, !isDelayed, let seen = view[key]?.document {
-        try noteView(seen, behind: first, user: user)
+      if pending.count == 1, let shown = Self.shown(view[key]?.document, seen, key) {
+        try noteView(shown, behind: first, user: user)
       } else if remote[key]?.isUnknown ?? true {
         try noteIncompleteView(of: key, user: user)
       }
       areAllKnown = false
     }
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
+  }
+
+  /// The base of a document's oldest write.
+  ///
+  /// - Parameters:
+  ///   - remote: The document when the write is stored.
+  ///   - seen: The document that its author saw, if that was earlier. It counts if its contents have changed since: the view that a write was
+  ///     made over may also have shown earlier writes, which the backend has by now.
+  private static func base(_ remote: Document, seen: Document?) -> BaseDocument {
+    guard var seen, seen.isFound || seen.isMissing, !BaseDocument(remote).hasContents(of: seen) else {
+      return BaseDocument(remote)
+    }
+    seen.mutationState = .synced
+    return BaseDocument(seen, isOutdated: true)
+  }
+
+  /// The document that the author of a write saw; nil if that is not known.
+  private static func shown(_ present: Document?, _ seen: [DocumentKey: Document]?, _ key: DocumentKey) -> Document? {
+    guard let seen else { return present }
+    return seen[key].flatMap { $0.isUnknown ? nil : $0 }
   }
 
   /// Creates the missing row of a document with pending batches. Neither their base nor their result is known.

@@ -19,7 +19,7 @@ extension SyncEngine {
       }
     }
     guard held.writes.isEmpty else {
-      held.hold(queue, of: signedInUser)
+      held.hold(queue, of: signedInUser, seen: localStore.documentsUnderRules)
       statusWatch.outboxChanges()
       return tryHeldCalls()
     }

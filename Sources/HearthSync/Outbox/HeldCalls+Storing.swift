@@ -23,9 +23,8 @@ extension HeldCalls {
   func store(
     _ writes: [LocalWrite], of owner: String?, keepsFormer: Bool, in localStore: LocalStore
   ) throws -> [LocalStore.StoredWrite] {
-    // While some are held, none but these is stored.
     try localStore.write(
-      many: writes, of: .user(owner), areDelayed: !self.writes.isEmpty, keepsFormer: writes.count > 1 && keepsFormer)
+      many: writes, of: .user(owner), keepsFormer: writes.count > 1 && keepsFormer)
   }
 
   /// Keeps writes whose storing failed for a reason that will go away.
@@ -41,7 +40,7 @@ extension HeldCalls {
     noteVainWait(after: error, now: now, in: localStore)
     let isBusy = localStore.isHeldByOther(error)
     guard isBusy || localStore.isBeingReplaced else { return nil }
-    hold(writes, of: owner, damagedCount: isBusy ? 0 : attempted)
+    hold(writes, of: owner, damagedCount: isBusy ? 0 : attempted, seen: localStore.documentsUnderRules)
     let reason = isBusy ? "for another process" : "until the cache is opened anew"
     let actions = [Action.emit(.log(.notice, "Writes wait \(reason): \(error)")), .outboxChanges]
     return isBusy ? actions + [.storeLater] : actions

@@ -60,6 +60,8 @@ struct HeldCalls {
 
   /// In the order in which they were made.
   private(set) var writes: [HeldWrite]
+  /// The documents under rules for conflicts that the writes change.
+  private var documentsUnderRules: Set<DocumentKey> = []
   /// In the order in which they came.
   private(set) var listens: [HeldListen] = []
   /// The number of writes, from the first one on, that are stored alone, because one of them may refuse to be stored with others.
@@ -74,6 +76,7 @@ struct HeldCalls {
   /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
+    for write in writes { documentsUnderRules.formUnion((write.write.seen ?? [:]).keys) }
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
   }
 
@@ -92,10 +95,18 @@ struct HeldCalls {
 
   // MARK: - Writes
 
-  /// - Parameter damagedCount: The number of them, from the first one on, that have just met a damaged file.
-  mutating func hold(_ more: [LocalWrite], of owner: String?, damagedCount: Int = 0) {
+  /// - Parameters:
+  ///   - damagedCount: The number of them, from the first one on, that have just met a damaged file.
+  ///   - seen: Returns the documents of mutations that are under rules for conflicts, as their author sees them.
+  mutating func hold(
+    _ more: [LocalWrite], of owner: String?, damagedCount: Int = 0, seen: ([Mutation]) -> [DocumentKey: Document]
+  ) {
     assert(damagedCount <= more.count, "\(damagedCount) of \(more.count) writes have met a damaged file.")
-    for (index, write) in more.enumerated() {
+    for (index, var write) in more.enumerated() {
+      let shown = seen(write.mutations)
+      // What is shown of the others lacks the held writes that they have already.
+      write.seen = shown.filter { !documentsUnderRules.contains($0.key) }
+      documentsUnderRules.formUnion(shown.keys)
       writes.append(HeldWrite(write: write, owner: owner, damagedFileCount: index < damagedCount ? 1 : 0))
     }
   }
@@ -138,6 +149,7 @@ struct HeldCalls {
 
   private mutating func removeFirst(_ count: Int) {
     writes.removeFirst(count)
+    if writes.isEmpty { documentsUnderRules = [] }
     singleCount = max(singleCount - count, 0)
   }
 

@@ -28,7 +28,7 @@ struct HeldCallsTests {
   @Test("writes are stored in order, those of one user together")
   func groups() {
     var held = held(1...2, of: "a")
-    held.hold([write(3)], of: "b")
+    held.hold([write(3)], of: "b") { _ in [:] }
     #expect(ids(held.nextGroup) == [1, 2])
     held.groupStored()
     #expect(ids(held.nextGroup) == [3])
@@ -39,7 +39,7 @@ struct HeldCallsTests {
   @Test("users whose names differ only in their bytes are two")
   func equivalentNames() {
     var held = held(1...1, of: "caf\u{E9}")
-    held.hold([write(2)], of: "cafe\u{301}")
+    held.hold([write(2)], of: "cafe\u{301}") { _ in [:] }
     #expect(ids(held.nextGroup) == [1])
   }
 
@@ -65,7 +65,7 @@ struct HeldCallsTests {
     #expect(ids(held.nextGroup) == [1])
     held.groupStored()
     #expect(held.groupFailed(.write) == .giveUp(write(2)))
-    held.hold([write(4)], of: nil)
+    held.hold([write(4)], of: nil) { _ in [:] }
     #expect(ids(held.nextGroup) == [3])
     held.groupStored()
     #expect(ids(held.nextGroup) == [4])
@@ -111,7 +111,7 @@ struct HeldCallsTests {
   @Test("writes that have met damage are looked up in the next file, and wait no more if it has them")
   func lookUp() {
     var former = held(1...3, damagedCount: 3)
-    former.hold([write(4)], of: nil)
+    former.hold([write(4)], of: nil) { _ in [:] }
     #expect(former.identitiesToLookUp.isEmpty)
     var held = HeldCalls(takingOver: former.writes)
     #expect(held.identitiesToLookUp == [identity(1), identity(2), identity(3)])
@@ -133,7 +133,7 @@ struct HeldCallsTests {
   @Test("a write that repeats a refused batch gets the identity of that, or waits no more if it is gone")
   func identify() {
     var held = HeldCalls()
-    held.hold([write(1, resubmits: 5), write(2, resubmits: 6), write(3)], of: "a")
+    held.hold([write(1, resubmits: 5), write(2, resubmits: 6), write(3)], of: "a") { _ in [:] }
     let lost = held.identify { batchID, owner in
       #expect(owner == "a")
       return batchID == 5 ? .some(identity(9)) : nil

@@ -1,0 +1,39 @@
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthSync
+
+/// Writes under a rule for conflicts that wait in memory, because a stopped process holds the file.
+@Suite("A write that has waited for the file, under a rule for conflicts")
+struct HeldWriteConflictTests {
+  @Test("another client's change that comes between the write and its storing is a conflict")
+  func changedInBetween() throws {
+    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))])
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20), conflictRules: rules)
+    let b = try cache.client("b", busyTimeout: .milliseconds(20), conflictRules: rules)
+    let stopped = try Database(.file(path: cache.file))
+    a.listen(rooms)
+    let listener = b.listen(rooms)
+    cache.deliver()
+    let target = try #require(a.watched.first)
+    try a.fill(target, [found("rooms/a", 3, ["n": 1, "title": "x"])], at: 4)
+    cache.deliver()
+    #expect(b.value(listener, "a") == .integer(1))
+    // The author changes one field of the document that is shown, and writes it as a whole.
+    try stopped.execute("BEGIN IMMEDIATE")
+    b.write(.set(key("rooms/a"), ["n": 2, "title": "x"]))
+    #expect(b.engine.heldWriteIDs.count == 1)
+    try stopped.execute("ROLLBACK")
+    // Before the writing client finds the file free, the other one stores what another device has written.
+    try a.put([found("rooms/a", 5, ["n": 1, "title": "theirs"])], into: target)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(6))))
+    cache.wait(60)
+    #expect(b.engine.heldWriteIDs.isEmpty)
+    // It is sent on the version that its author has seen, or compared first: not on the one that it overwrites.
+    let sent = a.sentBatches.flatMap { $0 }
+    #expect(sent.map(\.precondition) != [.updateTime(version(5))], "the change \"theirs\" is overwritten unnoticed")
+  }
+}
