@@ -25,10 +25,15 @@ package struct DocumentEdit: Sendable {
       case .set(let data):
         (fields, transforms) = (try data.decoded(), mutation.transforms)
       case .patch(let data, let mask):
+        let values = try data.decoded()
+        let written = mask.paths.filter { values[$0] != nil } + mutation.transforms.map(\.path)
+        // A transform makes no map, so a value below its path replaces what it makes.
+        let isBelow = { (path: FieldPath) in written.contains { path != $0 && path.isPrefix(of: $0) } }
         var changed = fields ?? MapValue()
-        changed.replaceFields(mask, from: try data.decoded())
+        for transform in transforms where isBelow(transform.path) { changed.remove(at: transform.path) }
+        changed.replaceFields(mask, from: values)
         fields = changed
-        transforms = transforms.filter { !mask.covers($0.path) } + mutation.transforms
+        transforms = transforms.filter { !mask.covers($0.path) && !isBelow($0.path) } + mutation.transforms
       }
     }
     self.fields = fields

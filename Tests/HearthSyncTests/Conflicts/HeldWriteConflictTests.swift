@@ -36,4 +36,32 @@ struct HeldWriteConflictTests {
     let sent = a.sentBatches.flatMap { $0 }
     #expect(sent.map(\.precondition) != [.updateTime(version(5))], "the change \"theirs\" is overwritten unnoticed")
   }
+
+  @Test("writes that have waited are sent on the version that their author saw, if nothing came in between, and one after the other")
+  func unchanged() throws {
+    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask)])
+    let cache = try SharedCache()
+    let client = try cache.client("a", busyTimeout: .milliseconds(20), conflictRules: rules)
+    let stopped = try Database(.file(path: cache.file))
+    client.listen(rooms)
+    let target = try #require(client.watched.first)
+    try client.fill(target, [found("rooms/a", 3, ["n": 1])], at: 4)
+    cache.deliver()
+    try stopped.execute("BEGIN IMMEDIATE")
+    client.write(.set(key("rooms/a"), ["n": 2]))
+    client.write(.set(key("rooms/a"), ["n": 3]))
+    client.write(.set(key("rooms/b"), ["n": 1]))
+    #expect(client.engine.heldWriteIDs.count == 3)
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+    #expect(client.sentBatches.first?.map(\.precondition) == [.updateTime(version(3))])
+    try client.commit(at: 5)
+    cache.deliver()
+    #expect(client.sentBatches.first?.map(\.precondition) == [.updateTime(version(5))])
+    try client.commit(at: 6)
+    cache.deliver()
+    #expect(client.questions.isEmpty)
+    // It was not in the cache, so the backend is asked for it first.
+    #expect(client.lookUps.map(\.keys) == [[key("rooms/b")]])
+  }
 }
