@@ -37,7 +37,7 @@ struct HeldWriteConflictTests {
     #expect(sent.map(\.precondition) != [.updateTime(version(5))], "the change \"theirs\" is overwritten unnoticed")
   }
 
-  @Test("writes that have waited are sent on the version that their author saw, if nothing came in between, and one after the other")
+  @Test("writes that have waited go out in order, the first on the version that its author saw")
   func unchanged() throws {
     let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask)])
     let cache = try SharedCache()
