@@ -31,21 +31,6 @@ extension LocalStore {
     }
   }
 
-  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
-  /// Does not wait for other processes.
-  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
-    let keys = outbox.bases.keysUnderRules(of: mutations)
-    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
-    guard !keys.isEmpty else { return found }
-    tables.database.waiting(atMost: .zero) {
-      found =
-        (try? transactions.read("Look at documents under rules") {
-          try tables.localDocuments.localView(of: Array(keys), user: try transactions.user.row())
-        }) ?? found
-    }
-    return found
-  }
-
   // MARK: - Answers of the backend
 
   /// Takes a batch that the backend has committed out of the queue and applies it to the remote documents. The batch is

@@ -37,8 +37,8 @@ final class WriteBases {
   /// - Returns: the preconditions to send it with; nil if they depend on earlier batches or on documents that must be requested from the
   ///   backend.
   func keep(
-    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], seen: [DocumentKey: Document]?,
-    user: MutationQueue.UserRow
+    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid],
+    seen: [DocumentKey: Document]?, user: MutationQueue.UserRow
   ) throws -> [DocumentKey: Precondition]? {
     var known: [DocumentKey: BaseDocument] = [:]
     var areAllKnown = true

@@ -6,7 +6,7 @@ struct JSONOutput {
   /// The innermost object or array has no element yet.
   private var isEmpty = true
 
-  /// - Parameter count: The bytes that the text will have, about. A text that grows step by step needs twice its size, and once more while it grows.
+  /// - Parameter count: The bytes that the text will have, about. A text that grows step by step needs three times its size for moments.
   init(isPretty: Bool, expectedCount count: Int = 0) {
     self.isPretty = isPretty
     bytes.reserveCapacity(count)

@@ -62,12 +62,13 @@ struct SuspendedClientTests {
     #expect(b.answers[wait] != nil)
   }
 
-  /// How a client finds out that its cache has come to another backend while it was suspended.
+  /// The first call with which a client finds out that its cache has come to another backend.
   enum Discovery: CaseIterable {
     case write, resumption, resumptionWithHeldWrite, end
   }
 
-  @Test("a cache that has come to another backend gets none of a suspended client's writes", arguments: Discovery.allCases)
+  @Test(
+    "a cache that has come to another backend gets none of a suspended client's writes", arguments: Discovery.allCases)
   func otherBackend(_ discovery: Discovery) throws {
     let cache = try SharedCache()
     let a = try cache.client("a")
