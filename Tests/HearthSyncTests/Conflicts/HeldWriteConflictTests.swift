@@ -39,7 +39,7 @@ struct HeldWriteConflictTests {
 
   @Test("writes that have waited go out in order, the first on the version that its author saw")
   func unchanged() throws {
-    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask)])
+    let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 0))])
     let cache = try SharedCache()
     let client = try cache.client("a", busyTimeout: .milliseconds(20), conflictRules: rules)
     let stopped = try Database(.file(path: cache.file))
