@@ -2,8 +2,11 @@ internal import Foundation
 
 /// The completions of the application, which run on the settings' queue, and the tasks that wait in their place.
 extension Firestore {
-  func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
-    callback(completion, on: runtime().callbackQueue)
+  /// - Parameter function: The call that needs the client, for the message of a programming error.
+  func onCallbackQueue(
+    _ completion: (((any Error)?) -> Void)?, in function: StaticString = #function
+  ) -> @Sendable (NSError?) -> Void {
+    callback(completion, on: runtime(in: function).callbackQueue)
   }
 
   func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
@@ -20,9 +23,9 @@ extension Firestore {
 
   /// The completion of a call that reads.
   func onCallbackQueue<Answer: Sendable>(
-    answering completion: @escaping (Answer?, (any Error)?) -> Void
+    answering completion: @escaping (Answer?, (any Error)?) -> Void, in function: StaticString = #function
   ) -> @Sendable (Result<Answer, NSError>) -> Void {
-    let queue = runtime().callbackQueue
+    let queue = runtime(in: function).callbackQueue
     let completion = UncheckedSendableBox(completion)
     return { [self] result in
       guard reports(result.failure) else { return }

@@ -73,8 +73,11 @@ extension Firestore {
     return contents.batches.map { PendingWrite($0, contents.status, firestore: self) }
   }
 
-  func write(_ mutations: [Mutation], _ completion: (((any Error)?) -> Void)?) {
-    let runtime = runtime()
+  /// - Parameter function: The call that writes, for the message of a programming error.
+  func write(
+    _ mutations: [Mutation], in function: StaticString = #function, _ completion: (((any Error)?) -> Void)?
+  ) {
+    let runtime = runtime(in: function)
     guard !mutations.isEmpty else {
       onCallbackQueue(completion)(nil)
       return
@@ -88,8 +91,8 @@ extension Firestore {
     runtime.write(mutations, WriteCompletion(finish: onCallbackQueue(completion), abandon: { _ in }))
   }
 
-  nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
-    let runtime = runtime()
+  nonisolated(nonsending) func write(_ mutations: [Mutation], in function: StaticString = #function) async throws {
+    let runtime = runtime(in: function)
     guard !mutations.isEmpty else { return }
     if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) { throw refusal }
     let outcome = Outcome<Void>()

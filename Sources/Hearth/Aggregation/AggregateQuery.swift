@@ -69,9 +69,10 @@ public final class AggregateQuery: NSObject, Sendable {
   /// - Returns: Ends a wait for documents; nil if there is none.
   @discardableResult
   private func get(
-    _ source: AggregateSource, _ completion: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
+    _ source: AggregateSource, in function: StaticString = #function,
+    _ completion: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
-    let runtime = query.firestore.runtime()
+    let runtime = query.firestore.runtime(in: function)
     let finish: @Sendable (Result<AggregateResult, NSError>) -> Void = { [self] result in
       completion(result.map { AggregateQuerySnapshot(query: self, result: $0) })
     }

@@ -101,11 +101,11 @@ extension Firestore {
   }
 
   private func load(
-    _ stream: InputStream, _ task: LoadBundleTask,
+    _ stream: InputStream, _ task: LoadBundleTask, in function: StaticString = #function,
     _ completion: @escaping @Sendable (_ last: LoadBundleTaskProgress?, NSError?) -> Void
   ) {
     let last = LastProgress()
-    BundleSource(stream, runtime()).start { progress in
+    BundleSource(stream, runtime(in: function)).start { progress in
       let progress = LoadBundleTaskProgress(progress)
       last.value.withLock { $0 = progress }
       task.tell(progress)

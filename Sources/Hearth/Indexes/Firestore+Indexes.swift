@@ -77,13 +77,17 @@ extension Firestore {
     }
   }
 
-  private func setIndexes(_ json: String, _ completion: @escaping @Sendable (NSError?) -> Void) {
-    Self.setIndexes(runtime(), Array(json.utf8), completion)
+  private func setIndexes(
+    _ json: String, in function: StaticString = #function, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) {
+    Self.setIndexes(runtime(in: function), Array(json.utf8), completion)
   }
 
-  private func setIndexes(_ stream: InputStream, _ completion: @escaping @Sendable (NSError?) -> Void) {
+  private func setIndexes(
+    _ stream: InputStream, in function: StaticString = #function, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) {
     // Looked up here and not when the stream has been read, because the client may have been terminated by then.
-    let runtime = runtime()
+    let runtime = runtime(in: function)
     let stream = UncheckedSendableBox(stream)
     DispatchQueue.global(qos: .utility).async {
       do {

@@ -234,9 +234,12 @@ extension Firestore {
   }
 
   /// Queues writes and returns their receipt at once.
-  func writeWithReceipt(_ mutations: [Mutation], resubmitting batch: BatchID? = nil) -> WriteReceipt {
+  /// - Parameter function: The call that writes, for the message of a programming error.
+  func writeWithReceipt(
+    _ mutations: [Mutation], resubmitting batch: BatchID? = nil, in function: StaticString = #function
+  ) -> WriteReceipt {
     let receipt = WriteReceipt(id: .random())
-    let runtime = runtime()
+    let runtime = runtime(in: function)
     if mutations.isEmpty, batch == nil {
       receipt.end(.success(.committed(.none, [])), self)
     } else if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) {

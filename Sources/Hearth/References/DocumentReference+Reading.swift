@@ -92,10 +92,10 @@ extension DocumentReference {
 
   /// Listens on a queue, or directly on the client's loop for callers that must not depend on a queue that the application drains.
   func observe(
-    options: SnapshotListenOptions, on queue: DispatchQueue?,
+    options: SnapshotListenOptions, on queue: DispatchQueue?, in function: StaticString = #function,
     _ callback: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle {
-    firestore.runtime().listen(model, options: options.listenOptions, on: queue) { [self] result in
+    firestore.runtime(in: function).listen(model, options: options.listenOptions, on: queue) { [self] result in
       callback(result.map { view in snapshot(view) })
     }
   }
@@ -110,21 +110,24 @@ extension DocumentReference {
 
   @discardableResult
   private func get(
-    source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    source: FirestoreSource, in function: StaticString = #function,
+    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
-    firestore.runtime().instruments.read(of: key.collectionGroup, completion) { start(source, $0) }
+    let runtime = firestore.runtime(in: function)
+    return runtime.instruments.read(of: key.collectionGroup, completion) { start(source, runtime, $0) }
   }
 
   private func start(
-    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    _ source: FirestoreSource, _ runtime: ClientRuntime,
+    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     guard source != .cache else {
-      firestore.runtime().readDocument(key) { [self] result in
+      runtime.readDocument(key) { [self] result in
         completion(result.flatMap { cached($0) })
       }
       return nil
     }
-    return firestore.runtime().getOnce(model, isFresh: source == .server) { [self] result in
+    return runtime.getOnce(model, isFresh: source == .server) { [self] result in
       completion(result.flatMap { online(snapshot($0), source) })
     }
   }

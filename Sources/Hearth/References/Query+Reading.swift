@@ -90,15 +90,16 @@ extension Query {
 
   /// Listens on a queue, or directly on the client's loop for callers that must not depend on a queue that the application drains.
   func observe(
-    options: SnapshotListenOptions, on queue: DispatchQueue?,
+    options: SnapshotListenOptions, on queue: DispatchQueue?, in function: StaticString = #function,
     _ callback: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle {
-    requireRunnable()
+    requireRunnable(in: function)
+    let runtime = firestore.runtime(in: function)
     let callback = { @Sendable [self] (result: SnapshotEvent) in
       callback(result.map { QuerySnapshot(query: self, view: $0) })
     }
-    if let fault { return firestore.runtime().refuse(fault, on: queue, callback) }
-    return firestore.runtime().listen(model, options: options.listenOptions, on: queue, callback)
+    if let fault { return runtime.refuse(fault, on: queue, callback) }
+    return runtime.listen(model, options: options.listenOptions, on: queue, callback)
   }
 
   /// The id of the collection, or of the group, that the query reads.
@@ -121,22 +122,24 @@ extension Query {
     _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     requireRunnable(in: function)
-    return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
+    let runtime = firestore.runtime(in: function)
+    return runtime.instruments.read(of: collectionName, completion) { start(source, runtime, $0) }
   }
 
   private func start(
-    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    _ source: FirestoreSource, _ runtime: ClientRuntime,
+    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     if let fault {
-      return firestore.runtime().refuse(fault, on: nil) { _ in completion(.failure(fault)) }
+      return runtime.refuse(fault, on: nil) { _ in completion(.failure(fault)) }
     }
     guard source != .cache else {
-      firestore.runtime().readQuery(model) { [self] result in
+      runtime.readQuery(model) { [self] result in
         completion(result.map { QuerySnapshot(query: self, view: $0) })
       }
       return nil
     }
-    return firestore.runtime().getOnce(model, isFresh: source == .server) { [self] result in
+    return runtime.getOnce(model, isFresh: source == .server) { [self] result in
       completion(
         result.flatMap { view in
           guard source == .server, !view.isAnswered else { return .success(QuerySnapshot(query: self, view: view)) }

@@ -155,8 +155,10 @@ extension Query {
   /// Ends the result at a position and includes it. For the values see ``start(at:)``.
   public func end(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: true) }
 
-  private func bounded(by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {
-    built { () throws(ProgrammingError) in
+  private func bounded(
+    by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool, in function: StaticString = #function
+  ) -> Query {
+    built(in: function) { () throws(ProgrammingError) in
       try QueryBuilder.bound(
         model, edge, values: values, isInclusive: isInclusive, databaseID: firestore.databaseID)
     }

@@ -46,7 +46,8 @@ extension Firestore {
   }
 
   private func openPersistentCache(
-    _ directory: URL?, synchronize: Bool, forceOwnership: Bool, _ completion: @escaping @Sendable (NSError?) -> Void
+    _ directory: URL?, synchronize: Bool, forceOwnership: Bool, in function: StaticString = #function,
+    _ completion: @escaping @Sendable (NSError?) -> Void
   ) {
     guard !synchronize || !forceOwnership else {
       return completion(
@@ -57,7 +58,9 @@ extension Firestore {
     }
     let processes: CacheProcesses = synchronize ? .multiple : forceOwnership ? .singleForcingOwnership : .single
     if let directory {
-      requireValid { () throws(ProgrammingError) in try PersistentCacheSettings.validate(directory: directory) }
+      requireValid(in: function) { () throws(ProgrammingError) in
+        try PersistentCacheSettings.validate(directory: directory)
+      }
     }
     if let refusal = startPersistent(in: directory, processes, completion) { completion(refusal) }
   }
