@@ -68,21 +68,6 @@ package final class CacheOutbox {
       batch: batch, changes: changes, former: keepsFormer ? view.mapValues(\.document) : [:])
   }
 
-  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
-  /// Does not wait for other processes.
-  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
-    let keys = bases.keysUnderRules(of: mutations)
-    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
-    guard !keys.isEmpty else { return found }
-    transactions.tables.database.waiting(atMost: .zero) {
-      found =
-        (try? transactions.read("Look at documents under rules") {
-          try localDocuments.localView(of: Array(keys), user: try transactions.user.row())
-        }) ?? found
-    }
-    return found
-  }
-
   /// The values of fields with transforms that are not idempotent (an increment) in the local view at the time of the
   /// write, as patches that are applied before it. Without them a later remote change would be counted twice.
   func baseMutations(of mutations: [Mutation], in view: [DocumentKey: LocalDocuments.Overlaid]) throws
