@@ -3,6 +3,21 @@ internal import HearthStore
 
 /// Conflicts: pending writes whose documents others have changed.
 extension CacheOutbox {
+  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
+  /// Does not wait for other processes.
+  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
+    let keys = bases.keysUnderRules(of: mutations)
+    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
+    guard !keys.isEmpty else { return found }
+    transactions.tables.database.waiting(atMost: .zero) {
+      found =
+        (try? transactions.read("Look at documents under rules") {
+          try localDocuments.localView(of: Array(keys), user: try transactions.user.row())
+        }) ?? found
+    }
+    return found
+  }
+
   /// Part of ``LocalStore/resolveConflict(_:_:of:at:)``.
   func resolveConflict(
     _ conflicting: MutationBatch, _ outcome: LocalStore.ConflictOutcome, of owner: LocalStore.Owner, at time: Timestamp

@@ -62,21 +62,6 @@ extension CacheOutbox {
     }
   }
 
-  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
-  /// Does not wait for other processes.
-  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
-    let keys = bases.keysUnderRules(of: mutations)
-    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
-    guard !keys.isEmpty else { return found }
-    transactions.tables.database.waiting(atMost: .zero) {
-      found =
-        (try? transactions.read("Look at documents under rules") {
-          try localDocuments.localView(of: Array(keys), user: try transactions.user.row())
-        }) ?? found
-    }
-    return found
-  }
-
   /// Returns the same for several writes, with a receipt or without, from one state of the file. Reads the outboxes of all users once.
   ///
   /// - Returns: No entry for an unknown write.
