@@ -19,7 +19,7 @@ struct HeldCallsTests {
 
   private func held(_ numbers: ClosedRange<Int>, of owner: String? = nil, damagedCount: Int = 0) -> HeldCalls {
     var held = HeldCalls()
-    held.hold(numbers.map { write($0) }, of: owner, damagedCount: damagedCount)
+    held.hold(numbers.map { write($0) }, of: owner, damagedCount: damagedCount) { _ in [:] }
     return held
   }
 
