@@ -129,8 +129,8 @@ extension DataError {
       case .unauthenticated: " Give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .permissionDenied where hasCaller:
         " The caller whose token was given may not do this: give that of another one with --token (or HEARTH_TOKEN). Users may do what the "
-          + "rules allow, in the projects of the server's --project; `hearth rules explain` shows which rule decides. Only administrators "
-          + "may list databases and collections, and export all of them."
+          + "rules allow, on a locked server only in the projects of its --project; `hearth rules explain` shows which rule decides. Only "
+          + "administrators may list databases and collections, and export all of them."
       case .permissionDenied:
         " Another caller may be allowed to: give --token (or HEARTH_TOKEN), or --credentials with the key file of a service account."
       case .deadlineExceeded: " The backend at \(place) is slow; ask for less with --limit, or try again."

@@ -45,6 +45,10 @@ struct AccessOptions: ParsableArguments {
           "--allow-origin is \(origin): say scheme and host, such as https://app.example.com, or *.")
       }
     }
+    for host in allowHost where host != "*" && (host.isEmpty || host.contains { "/ ".contains($0) }) {
+      throw ValidationError(
+        "--allow-host is \(host): say the name alone, without scheme and path, such as db.example.com, or *.")
+    }
   }
 
   var access: WebAccess {

@@ -95,6 +95,9 @@ package struct EmptyResultAdvice {
     if path.segments.count == 1, let name = path.segments.first, Self.namesOfIDs.contains(name.lowercased()) {
       return "\(start). The id of a document is __name__: write \(ShellWord.quoted(form("__name__")))."
     }
+    if isBelowVector(path), let vector = try? FieldPath(path.segments.dropLast()) {
+      return "\(start): \(vector.canonicalString) is a vector, which conditions compare as a whole."
+    }
     let whole = path.segments.joined(separator: ".")
     if path.segments.count > 1, fieldNames.contains(whole), let quoted = try? FieldPath([whole]).canonicalString {
       return "\(start), but a field \(quoted), with a dot in its name. Write \(ShellWord.quoted(form(quoted)))."
@@ -115,6 +118,11 @@ package struct EmptyResultAdvice {
   /// The names of the fields that are in no map.
   private var fieldNames: Set<String> {
     documents.reduce(into: []) { $0.formUnion($1.entries.map(\.key)) }
+  }
+
+  private func isBelowVector(_ path: FieldPath) -> Bool {
+    guard let parent = try? FieldPath(path.segments.dropLast()) else { return false }
+    return documents.contains { $0[parent]?.isVector ?? false }
   }
 
   /// The names of the fields at the same level.

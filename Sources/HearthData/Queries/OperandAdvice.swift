@@ -22,6 +22,9 @@ struct OperandAdvice {
     case .arrayContains, .arrayContainsAny:
       let elements = values.flatMap { value in if case .array(let array) = value { array } else { [Value]() } }
       guard let element = elements.first else { return notAnArray(example, operands) }
+      if condition.op == .arrayContains, case .array(let wanted) = first, !elements.contains(where: \.isArray) {
+        return elementsInList(wanted, element)
+      }
       return mismatch(operands, elements, example: element, subject: "An element of \(condition.field) is")
     default:
       if case .array = example, first.kindName != example.kindName { return wholeArray(operands) }
@@ -43,6 +46,14 @@ struct OperandAdvice {
         "\(start) Such a value is written as in \(quoted(condition.operation, list([example])))."
     }
     return "\(start) Write \(quoted(condition.operation, list(meant)))."
+  }
+
+  /// `array-contains` takes one element, without brackets.
+  private func elementsInList(_ wanted: [Value], _ element: Value) -> String {
+    let meant = wanted.map { $0.kindName == element.kindName ? $0 : converted($0, to: element) ?? $0 }
+    let one = quoted("array-contains", form(meant.first ?? element))
+    let any = quoted("array-contains-any", form(.array(meant.isEmpty ? [element] : meant)))
+    return "array-contains looks for one element, without brackets: write \(one). For any of several, write \(any)."
   }
 
   private func notAnArray(_ example: Value, _ operands: [Value]) -> String? {
@@ -131,6 +142,10 @@ extension Value {
     case .array: "an array"
     case .map: isVector ? "a vector" : "a map"
     }
+  }
+
+  fileprivate var isArray: Bool {
+    if case .array = self { true } else { false }
   }
 
   /// The values that an operator compares with: the elements of a list, or the value itself.

@@ -26,18 +26,32 @@ package struct DocumentEdit: Sendable {
         (fields, transforms) = (try data.decoded(), mutation.transforms)
       case .patch(let data, let mask):
         let values = try data.decoded()
-        let written = mask.paths.filter { values[$0] != nil } + mutation.transforms.map(\.path)
-        // A transform makes no map, so a value below its path replaces what it makes.
-        let isBelow = { (path: FieldPath) in written.contains { path != $0 && path.isPrefix(of: $0) } }
+        let replaced = Self.paths(replacedBy: mutation, values, mask, among: transforms)
         var changed = fields ?? MapValue()
-        for transform in transforms where isBelow(transform.path) { changed.remove(at: transform.path) }
+        // What the transform made, and the maps around it, are there until then.
+        for path in replaced { changed.set(.null, at: path) }
         changed.replaceFields(mask, from: values)
         fields = changed
-        transforms = transforms.filter { !mask.covers($0.path) && !isBelow($0.path) } + mutation.transforms
+        transforms = transforms.filter { !replaced.contains($0.path) } + mutation.transforms
       }
     }
     self.fields = fields
     self.transforms = transforms
+  }
+
+  /// The paths of earlier transforms of which a patch leaves nothing: it writes the field, a field around it, or one below it, since a transform
+  /// makes no map.
+  private static func paths(
+    replacedBy mutation: Mutation, _ values: MapValue, _ mask: FieldMask, among transforms: [FieldTransform]
+  ) -> Set<FieldPath> {
+    guard !transforms.isEmpty else { return [] }
+    let new = mutation.transforms.map(\.path)
+    let written = mask.paths.filter { values[$0] != nil } + new
+    return Set(
+      transforms.map(\.path).filter { path in
+        mask.covers(path) || written.contains { path != $0 && path.isPrefix(of: $0) }
+          || new.contains { path != $0 && $0.isPrefix(of: path) }
+      })
   }
 
   /// The fields after the edit, with the device's time for that of the backend; nil if the document is deleted.

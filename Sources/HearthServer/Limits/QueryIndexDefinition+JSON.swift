@@ -1,6 +1,36 @@
 internal import Foundation
 internal import HearthModel
 
+/// An index of one field. Production does not take it as a composite one: it is declared by an element of `fieldOverrides`.
+extension QueryIndexDefinition {
+  /// The field, and the name of the index in production's errors; nil for a composite index and one of a vector.
+  var singleField: (field: IndexDefinition.Field, name: String)? {
+    guard vector == nil, fields.count == 1, let field = fields.first else { return nil }
+    let kind =
+      switch field.kind {
+      case .ascending: "ASC"
+      case .descending: "DESC"
+      case .contains: "CONTAINS"
+      }
+    return (field, "\(scope.fileName)_\(kind)")
+  }
+
+  /// The element of `fieldOverrides`, with the automatic indexes of the field, whose place it takes.
+  var exemption: String {
+    guard let (field, _) = singleField else { return json }
+    let automatic = [IndexDefinition.Kind.ascending, .descending, .contains].map {
+      "{\($0.member), \"queryScope\": \"COLLECTION\"}"
+    }
+    let own = "{\(field.kind.member), \"queryScope\": \"\(scope.fileName)\"}"
+    let indexes = automatic + (automatic.contains(own) ? [] : [own])
+    return "{\"collectionGroup\": \(Self.quoted(collectionGroup)), \"fieldPath\": "
+      + "\(Self.quoted(field.path.canonicalString)), \"indexes\": [\(indexes.joined(separator: ", "))]}"
+  }
+
+  /// A file `firestore.indexes.json` with the ``exemption``.
+  var fileExemptingField: String { "{\"indexes\": [], \"fieldOverrides\": [\(exemption)]}" }
+}
+
 extension QueryIndexDefinition {
   /// A file `firestore.indexes.json` that declares these indexes and no others.
   static func file(declaring indexes: [QueryIndexDefinition]) -> String {
@@ -9,19 +39,10 @@ extension QueryIndexDefinition {
 
   /// The entry of `firestore.indexes.json`.
   var json: String {
-    func quoted(_ text: String) -> String {
-      (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
-    }
     func entry(_ path: FieldPath, _ rest: String) -> String {
-      "{\"fieldPath\": \(quoted(path.canonicalString)), \(rest)}"
+      "{\"fieldPath\": \(Self.quoted(path.canonicalString)), \(rest)}"
     }
-    var entries = fields.map { field in
-      switch field.kind {
-      case .ascending: entry(field.path, "\"order\": \"ASCENDING\"")
-      case .descending: entry(field.path, "\"order\": \"DESCENDING\"")
-      case .contains: entry(field.path, "\"arrayConfig\": \"CONTAINS\"")
-      }
-    }
+    var entries = fields.map { entry($0.path, $0.kind.member) }
     if let vector {
       entries.append(entry(vector.path, "\"vectorConfig\": {\"dimension\": \(vector.dimension), \"flat\": {}}"))
     }
@@ -30,8 +51,26 @@ extension QueryIndexDefinition {
       entries.append(
         "{\"fieldPath\": \"__name__\", \"order\": \"\(keyDirection == .ascending ? "ASCENDING" : "DESCENDING")\"}")
     }
-    let scope = scope == .collection ? "COLLECTION" : "COLLECTION_GROUP"
-    return "{\"collectionGroup\": \(quoted(collectionGroup)), \"queryScope\": \"\(scope)\", "
+    return "{\"collectionGroup\": \(Self.quoted(collectionGroup)), \"queryScope\": \"\(scope.fileName)\", "
       + "\"fields\": [\(entries.joined(separator: ", "))]}"
+  }
+
+  private static func quoted(_ text: String) -> String {
+    (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+  }
+}
+
+extension QueryIndexDefinition.Scope {
+  fileprivate var fileName: String { self == .collection ? "COLLECTION" : "COLLECTION_GROUP" }
+}
+
+extension IndexDefinition.Kind {
+  /// The member of a field's object in the file.
+  fileprivate var member: String {
+    switch self {
+    case .ascending: "\"order\": \"ASCENDING\""
+    case .descending: "\"order\": \"DESCENDING\""
+    case .contains: "\"arrayConfig\": \"CONTAINS\""
+    }
   }
 }

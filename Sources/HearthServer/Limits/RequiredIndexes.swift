@@ -18,21 +18,27 @@ final class RequiredIndexes: Sendable {
   }
 
   private static func failure(for index: QueryIndexDefinition, in database: DatabaseID) -> StatusError {
+    let single = index.singleField
     let message = encoded(index, in: database)
     let link =
-      "https://console.firebase.google.com/v1/r/project/\(database.projectID)/firestore/indexes?create_composite="
+      "https://console.firebase.google.com/v1/r/project/\(database.projectID)/firestore/indexes?"
+      + (single == nil ? "create_composite=" : "create_exemption=")
       + Data(message).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    let what =
+      single.map {
+        "requires a \($0.name) index for collection \(index.collectionGroup) and field \($0.field.path.canonicalString)"
+      } ?? "requires an index"
+    let file = single.map { _ in index.fileExemptingField } ?? QueryIndexDefinition.file(declaring: [index])
     var violation = WireWriter()
     violation.writeString("MISSING_INDEX", field: 1)
     violation.writeString(collectionName(of: index, in: database), field: 2)
-    violation.writeString(index.json, field: 3)
+    violation.writeString(single.map { _ in index.exemption } ?? index.json, field: 3)
     var failure = WireWriter()
     failure.writeBytes(violation.bytes, field: 1)
     return StatusError(
       code: .failedPrecondition,
-      message: "The query requires an index. You can create it here: \(link)\n"
-        + "For hearth serve, declare it in the file of --indexes, in addition to those that are there: "
-        + QueryIndexDefinition.file(declaring: [index]),
+      message: "The query \(what). You can create it here: \(link)\n"
+        + "For hearth serve, declare it in the file of --indexes, in addition to those that are there: \(file)",
       details: [StatusError.Detail(typeName: "google.rpc.PreconditionFailure", bytes: failure.bytes)])
   }
 
@@ -40,10 +46,13 @@ final class RequiredIndexes: Sendable {
     "\(database.resourceName)/collectionGroups/\(index.collectionGroup)"
   }
 
-  /// The message `google.firestore.admin.v1.Index` that the console's page reads from its address.
+  /// The message `google.firestore.admin.v1.Index` that the console's page reads from its address. For a single field, its name is that of the
+  /// field, and the key is left out, as in the addresses that production gives.
   private static func encoded(_ index: QueryIndexDefinition, in database: DatabaseID) -> [UInt8] {
     var writer = WireWriter()
-    writer.writeString("\(collectionName(of: index, in: database))/indexes/_", field: 1)
+    let single = index.singleField
+    let last = single.map { "fields/\($0.field.path.canonicalString)" } ?? "indexes/_"
+    writer.writeString("\(collectionName(of: index, in: database))/\(last)", field: 1)
     writer.writeVarint(index.scope == .collection ? 1 : 2, field: 2)
     for field in index.fields {
       var entry = WireWriter()
@@ -55,6 +64,7 @@ final class RequiredIndexes: Sendable {
       }
       writer.writeBytes(entry.bytes, field: 3)
     }
+    guard single == nil else { return writer.bytes }
     var key = WireWriter()
     key.writeString("__name__", field: 1)
     key.writeVarint(index.keyDirection == .ascending ? 1 : 2, field: 2)

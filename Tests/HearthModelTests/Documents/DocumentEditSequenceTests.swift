@@ -60,7 +60,7 @@ struct DocumentEditSequenceTests {
   @Test("an edit makes of its base, and of a document in which another field differs, what its mutations make")
   func sequences() throws {
     var generator = ModelGenerator(seed: 20_261_130)
-    for _ in 0..<20_000 {
+    for _ in 0..<4_000 {
       let base: MapValue = ["a": value(&generator), "b": value(&generator), "other": .integer(0)]
       let mutations = (0..<1 + generator.below(4)).map { _ in mutation(&generator) }
       let edit = try DocumentEdit(mutations, on: found(base, 1))

@@ -8,9 +8,11 @@ import Testing
 @Suite("Calls that wait until the file can be written")
 struct HeldCallsTests {
   private func write(_ number: Int, resubmits: BatchID? = nil) -> LocalWrite {
-    LocalWrite(
+    var write = LocalWrite(
       id: WriteID(rawValue: number), mutations: [.delete(key("rooms/\(number)"))], localWriteTime: .epoch,
       identity: identity(number), resubmits: resubmits)
+    write.seen = [:]
+    return write
   }
 
   private func identity(_ number: Int) -> BatchIdentity {
