@@ -5,6 +5,7 @@ extension RuleValue {
   /// `[3, 4]`. As in production, an integer stands for itself alone.
   /// - Returns: Nil if there are more than the limit.
   func equalValues(limit: Int) -> [RuleValue]? {
+    guard hasSeveralEqualValues else { return [self] }
     switch self {
     case .float(0): return [.float(0), .int(0), .float(-0.0)]
     case .float(let number): return [self] + (Int64(exactly: number).map { [.int($0)] } ?? [])
@@ -26,6 +27,19 @@ extension RuleValue {
   }
 }
 
+extension RuleValue {
+  /// True if ``equalValues(limit:)`` are more than the value itself. Most values of queries have no others, and are not copied.
+  private var hasSeveralEqualValues: Bool {
+    switch self {
+    case .float(let number): Int64(exactly: number) != nil
+    case .latlng(let point): point.latitude.isZero || point.longitude.isZero
+    case .list(let list): list.items.contains { $0.hasSeveralEqualValues }
+    case .map(let map): map.fields.all.contains { $0.value.hasSeveralEqualValues }
+    default: false
+    }
+  }
+}
+
 extension Double {
   /// The number itself, and for zero the one with the other sign, too.
   fileprivate var withBothZeros: [Double] { isZero ? [self, -self] : [self] }
@@ -38,7 +52,12 @@ extension [[RuleValue]?] {
     var chosen: [[RuleValue]] = [[]]
     for values in self {
       guard let values, chosen.count * values.count <= limit else { return nil }
-      chosen = chosen.flatMap { choice in values.map { choice + [$0] } }
+      if values.count == 1 {
+        // A list has many elements, and a choice is copied only where there is one.
+        for index in chosen.indices { chosen[index].append(values[0]) }
+      } else {
+        chosen = chosen.flatMap { choice in values.map { choice + [$0] } }
+      }
     }
     return chosen
   }

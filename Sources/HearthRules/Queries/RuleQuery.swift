@@ -94,11 +94,11 @@ package struct RuleQuery: Sendable {
   static let nameOfDocument = "__name__"
 
   /// The combinations of types for which all disjuncts together are decided. Each may have two.
-  private static let largestCombinationCount = 2 * largestDisjunctCount
+  fileprivate static let largestCombinationCount = 2 * largestDisjunctCount
 
   /// The conditions with each combination of values that they find. Conditions with more values are left out: they leave their fields open.
   private static func typed(_ conditions: [RuleFilter.Condition], limit: Int) -> [[RuleFilter.Condition]] {
-    let alternatives = conditions.map { $0.equalValues(limit: limit) }
+    let alternatives = conditions.map(\.equalValues)
     if let values = alternatives.combinations(limit: limit) {
       return values.map { values in
         zip(conditions, values).map { RuleFilter.Condition(path: $0.path, relation: $0.relation, value: $1) }
@@ -128,11 +128,14 @@ package indirect enum RuleFilter: Sendable {
     let path: [String]
     let relation: Relation
     let value: RuleValue
+    /// The values that the condition finds where rules compare their types; the value itself where they do not. Nil if they are too many. They
+    /// are computed once, for all disjuncts that have the condition.
+    let equalValues: [RuleValue]?
 
-    /// The values that the condition finds where rules compare their types; the value itself where they do not.
-    /// - Returns: Nil if there are more than the limit.
-    func equalValues(limit: Int) -> [RuleValue]? {
-      relation == .equal || relation == .arrayContains ? value.equalValues(limit: limit) : [value]
+    init(path: [String], relation: Relation, value: RuleValue) {
+      (self.path, self.relation, self.value) = (path, relation, value)
+      let isCompared = relation == .equal || relation == .arrayContains
+      equalValues = isCompared ? value.equalValues(limit: RuleQuery.largestCombinationCount) : [value]
     }
   }
 

@@ -140,8 +140,6 @@ private struct WrittenDocument: GuardedWrite {
 
   func before() throws -> Document { try document.before() }
   func after() throws -> Document { try isReading ? before() : writes.after(document) }
-
-  var bytesRead: Int { document.known?.fields.bytes.count ?? 0 }
 }
 
 extension StatusError {

@@ -31,7 +31,7 @@ struct RequestEvaluation {
       try commitGuard.check(writes.all, at: version.timestamp, stored: writes.stored)
     } catch let denial as StatusError where denial.code == .permissionDenied {
       // Who may read all that the error may tell of may also learn it: a transaction that has lost against another one must hear of that.
-      if let (index, error) = try failure(of: writes) {
+      if let (index, error) = try failure(of: writes, commitGuard) {
         try requireReading(upTo: index, of: writes, commitGuard)
         throw numbered(error, index)
       }
@@ -40,7 +40,11 @@ struct RequestEvaluation {
     return try evaluation(knowing: writes.outcomes, stored: writes.stored) { index, error, isTooLarge in
       guard error.code != .internal else { throw StatusError.cannotBeEvaluated }
       // The guard has not seen all of the documents.
-      if isTooLarge { try requireReading(upTo: index, of: writes, commitGuard) }
+      if isTooLarge {
+        try requireReading(upTo: index, of: writes, commitGuard)
+      } else if Self.tellsContents(error), try !mayRead(request.mutations[...index], of: writes, commitGuard) {
+        throw numbered(StatusError(code: error.code, message: Self.untold), index)
+      }
     }
   }
 
@@ -87,11 +91,36 @@ struct RequestEvaluation {
     try commitGuard.check(readings, at: version.timestamp, stored: writes.stored)
   }
 
+  private func mayRead(
+    _ mutations: ArraySlice<Mutation>, of writes: GuardedWrites, _ commitGuard: any CommitGuard
+  ) throws -> Bool {
+    do {
+      try commitGuard.check(writes.readings(of: mutations), at: version.timestamp, stored: writes.stored)
+      return true
+    } catch let denial as StatusError where denial.code == .permissionDenied {
+      return false
+    }
+  }
+
+  /// True for errors whose text tells the update time of a document, or its size, which depends on the fields that a mask does not name.
+  private static func tellsContents(_ error: StatusError) -> Bool {
+    error.code == .failedPrecondition || error.code == .invalidArgument
+  }
+
+  /// What those hear who may write a document, and not get it.
+  private static let untold =
+    "The write does not agree with the document as it is, or the document would be none that can be stored. Callers who may get the "
+    + "document are told more."
+
   /// The first write of a denied request that fails for another reason: by its conditions, for which no contents are read, or by limits where the
-  /// contents were read for the decision.
-  private func failure(of writes: GuardedWrites) throws -> (index: Int, error: StatusError)? {
+  /// contents were read for the decision. Nil if the caller may not read a document before its writes are evaluated: a caller who may read
+  /// nothing has nothing evaluated.
+  private func failure(
+    of writes: GuardedWrites, _ commitGuard: any CommitGuard
+  ) throws -> (index: Int, error: StatusError)? {
     var evaluation = begin(isForGuard: false)
     var heads: [DocumentKey: Document] = [:]
+    var readable: Set<DocumentKey> = []
     for (index, mutation) in request.mutations.enumerated() {
       if let excess = writes.excess, excess.index == index {
         metrics?.exceeded(.rewrittenBytesPerCommit)
@@ -102,6 +131,11 @@ struct RequestEvaluation {
         // Reads the contents of a short one, too.
         let head = try heads[mutation.key] ?? document.headBefore()
         if document.known != nil {
+          if readable.insert(mutation.key).inserted,
+            try !mayRead(request.mutations[index...index], of: writes, commitGuard)
+          {
+            return nil
+          }
           try evaluation.apply(mutation, knowing: writes.outcomes[index], stored: { _ in try document.before() })
         } else {
           try evaluation.checkCondition(of: mutation, on: head)

@@ -197,6 +197,7 @@ extension RuleCheck: CommitGuard {
   /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others. It has
   /// the rules of its time, too, and fails if its caller's credentials have expired in the meantime.
   func inOneAttempt() throws(StatusError) -> RuleCheck {
+    let effort = sharedEffort?.ofWrite() ?? RuleEffort()
     guard let renewed, let check = try renewed() else { return sharing(effort) }
     return check.sharing(effort)
   }
@@ -216,11 +217,11 @@ extension RuleCheck: CommitGuard {
       do {
         try decide(write, at: time, &known, stored) { try written[$0]?.after() }
       } catch let denial as StatusError where denial.code == .permissionDenied {
-        // So that a BatchWrite cannot have one document after the other read for nothing.
-        _ = effort.spend(write.bytesRead)
+        effort.noteDenial()
         throw denial
       }
     }
+    effort.noteSuccess()
   }
 
   /// - Parameter after: Returns a document that the request writes, as its writes leave it; nil for another one.

@@ -20,6 +20,12 @@ final class RuleEffort: Sendable {
   private static let perTurn = 2 << 20
 
   private let spent = Atomic(0)
+  /// Of the writes of a BatchWrite: the denied ones.
+  private let denials = Atomic(0)
+  /// The effort of a BatchWrite, for that of one of its writes.
+  private let batch: RuleEffort?
+  /// True once the batch has got this effort, or counts the denial.
+  private let isNoted = Atomic(false)
   /// Shared with other efforts of the same step.
   private let shared: Shared
 
@@ -29,9 +35,28 @@ final class RuleEffort: Sendable {
     let decoded = Mutex<[DocumentKey: Decoded]>([:])
   }
 
-  init() { shared = Shared() }
+  /// Writes of a BatchWrite that may be denied. The others are denied unread.
+  static let maximumDenials = 500
 
-  private init(_ shared: Shared) { self.shared = shared }
+  init() { (shared, batch) = (Shared(), nil) }
+
+  private init(_ shared: Shared, in batch: RuleEffort? = nil) { (self.shared, self.batch) = (shared, batch) }
+
+  /// The effort of one write of a BatchWrite, whose writes are committed each by itself. It may be what the others leave.
+  ///
+  /// What a denied write has taken does not count for the others, because it depends on documents that the caller may not read: she would learn
+  /// of them by which of her own writes are denied for want of effort. The number of denied writes is limited instead.
+  func ofWrite() -> RuleEffort { RuleEffort(shared, in: self) }
+
+  func noteDenial() {
+    guard let batch, !isNoted.exchange(true, ordering: .relaxed) else { return }
+    batch.denials.add(1, ordering: .relaxed)
+  }
+
+  func noteSuccess() {
+    guard let batch, !isNoted.exchange(true, ordering: .relaxed) else { return }
+    batch.spent.add(spent.load(ordering: .relaxed), ordering: .relaxed)
+  }
 
   /// Another effort, which knows the documents that were decoded for this one, and takes turns with it.
   func another() -> RuleEffort { RuleEffort(shared) }
@@ -42,7 +67,10 @@ final class RuleEffort: Sendable {
   func spend(_ effort: Int) -> Bool {
     shared.sinceTurn.add(effort, ordering: .relaxed)
     // The sum of 64-bit numbers of so few bytes each does not overflow before the request is refused.
-    return spent.add(effort, ordering: .relaxed).newValue <= Self.maximum
+    let own = spent.add(effort, ordering: .relaxed).newValue
+    guard let batch else { return own <= Self.maximum }
+    return batch.denials.load(ordering: .relaxed) < Self.maximumDenials
+      && own + batch.spent.load(ordering: .relaxed) <= Self.maximum
   }
 
   /// Returns true once for so much effort: then it is the turn of others.

@@ -34,6 +34,4 @@ protocol GuardedWrite {
   /// - Throws: PERMISSION_DENIED if the writes cannot be evaluated for all that they would rewrite, INTERNAL for damaged fields.
   func after() throws -> Document
 
-  /// The bytes of the document that were read so far.
-  var bytesRead: Int { get }
 }

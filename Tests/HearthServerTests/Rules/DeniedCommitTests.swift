@@ -154,14 +154,26 @@ struct DeniedCommitTests {
     #expect(try commit(all, pairs, rewriting: 100_000) == .permissionDenied)
   }
 
-  @Test("the writes of a BatchWrite that are denied have one effort for what is read of their documents")
+  @Test("what was read for the denied writes of a BatchWrite decides about no other write of it")
   func batch() throws {
-    let reads = Reads(documents("owned"))
+    let reads = Reads(documents("owned").merging(documents("pairs", owner: "alice")) { $1 })
     let effort = RuleEffort()
     #expect(effort.spend(RuleEffort.maximum - 25_000))
     for index in 0..<10 {
       #expect(try commit([merge("owned/\(index)")], reads, sharing: effort) == .permissionDenied)
     }
-    #expect(reads.contents.count <= 3)
+    #expect(reads.contents.count == 10)
+    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, sharing: effort) == nil)
+  }
+
+  @Test("after 500 denied writes of a BatchWrite the others are denied unread")
+  func deniedBatch() throws {
+    let reads = Reads(documents("owned"))
+    let effort = RuleEffort()
+    for index in 0..<RuleEffort.maximumDenials + 10 {
+      #expect(try commit([merge("owned/\(index % 10)")], reads, sharing: effort) == .permissionDenied)
+    }
+    #expect(reads.contents.count == RuleEffort.maximumDenials)
+    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, sharing: effort) == .permissionDenied)
   }
 }
