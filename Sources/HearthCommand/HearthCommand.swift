@@ -31,6 +31,7 @@ internal import ArgumentParser
       if exitCode(for: error) != .success { endIfMistaken(words) }
       exit(withError: error)
     }
+    endIfRepeated(words)
     do {
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
@@ -44,7 +45,19 @@ internal import ArgumentParser
 
   /// Ends the program if a subcommand or an option is mistyped.
   private static func endIfMistaken(_ words: [String]) {
-    guard let mistakes = ArgumentMistakes(of: Self.self)?.found(in: words) else { return }
+    end(because: ArgumentMistakes(of: Self.self)?.found(in: words))
+  }
+
+  /// Ends the program if an option that has one value is given twice. The parser would take the last value without a word.
+  private static func endIfRepeated(_ words: [String]) {
+    let options = words.prefix { $0 != "--" }.filter { $0.hasPrefix("-") }.map { $0.prefix { $0 != "=" } }
+    // The description of all commands takes a moment.
+    guard Set(options).count < options.count else { return }
+    end(because: ArgumentMistakes(of: Self.self)?.repeated(in: words))
+  }
+
+  private static func end(because mistakes: (sentences: [String], command: String)?) {
+    guard let mistakes else { return }
     for sentence in mistakes.sentences { Terminal.writeError("Error: \(Terminal.safe(sentence))") }
     Terminal.writeError("See `\(mistakes.command) --help`.")
     exit(withError: ExitCode.validationFailure)

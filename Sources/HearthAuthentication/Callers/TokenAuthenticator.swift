@@ -173,6 +173,10 @@ package final class TokenAuthenticator: CallAuthenticator {
       return entry
     } catch {
       switch error.kind {
+      case .refused where name == Self.bearerName && text == "owner":
+        throw Self.refusal(
+          "The \(name) is not accepted: it is \"owner\", which clients send if FIRESTORE_EMULATOR_HOST is set, and this server is locked. "
+            + "Unset that variable, and give a token.")
       case .refused where administrators != nil && name == Self.bearerName && !text.contains("."):
         throw Self.refusal(
           "The \(name) is not accepted: it is none of the administrators' secrets, and not a JSON Web Token.")

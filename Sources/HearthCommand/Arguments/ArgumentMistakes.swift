@@ -99,6 +99,29 @@ struct ArgumentMistakes {
     return sentences.isEmpty ? nil : (sentences, path.joined(separator: " "))
   }
 
+  /// A sentence for each option with one value that is given more than once, in a command line without mistyped words, and the command.
+  func repeated(in words: [String]) -> (sentences: [String], command: String)? {
+    var (command, path) = (root, [root.commandName])
+    var values: [String: [String]] = [:]
+    var rest = words[...]
+    while let word = rest.popFirst(), word != "--" {
+      let name = String(word.prefix { $0 != "=" })
+      if word.hasPrefix("-"), let option = command.option(name) {
+        guard option.kind == "option", !option.isRepeating, let first = option.spellings.first else { continue }
+        let value = name == word ? rest.popFirst() : String(word.dropFirst(name.count + 1))
+        values[first, default: []].append(value ?? "")
+      } else if let next = command.subcommands?.first(where: { $0.commandName == word }) {
+        command = next
+        path.append(word)
+      }
+    }
+    let place = path.joined(separator: " ")
+    let sentences = values.filter { $1.count > 1 }.sorted { $0.key < $1.key }.map { name, values in
+      "`\(place)` takes \(name) once, and it is given \(values.count) times: \(values.map(ShellWord.quoted).joined(separator: ", "))."
+    }
+    return sentences.isEmpty ? nil : (sentences, place)
+  }
+
   private static func unknownOption(_ name: String, of command: Command, _ path: [String]) -> String {
     let known = command.options.filter(\.shouldDisplay).flatMap(\.spellings)
     // -port means --port, and -v begins --version.

@@ -39,8 +39,8 @@ package struct DocumentEdit: Sendable {
     self.transforms = transforms
   }
 
-  /// The paths of earlier transforms of which a patch leaves nothing: it writes the field, a field around it, or one below it, since a transform
-  /// makes no map.
+  /// The paths of earlier transforms that a patch undoes: it writes the field, a field around it, or one below it, since a transform makes no
+  /// map.
   private static func paths(
     replacedBy mutation: Mutation, _ values: MapValue, _ mask: FieldMask, among transforms: [FieldTransform]
   ) -> Set<FieldPath> {

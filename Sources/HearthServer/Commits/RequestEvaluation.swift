@@ -107,7 +107,7 @@ struct RequestEvaluation {
     error.code == .failedPrecondition || error.code == .invalidArgument
   }
 
-  /// What those hear who may write a document, and not get it.
+  /// The text for those who may write a document, and not get it.
   private static let untold =
     "The write does not agree with the document as it is, or the document would be none that can be stored. Callers who may get the "
     + "document are told more."

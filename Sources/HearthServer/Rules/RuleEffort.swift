@@ -20,7 +20,7 @@ final class RuleEffort: Sendable {
   private static let perTurn = 2 << 20
 
   private let spent = Atomic(0)
-  /// Of the writes of a BatchWrite: the denied ones.
+  /// The denied writes of a BatchWrite.
   private let denials = Atomic(0)
   /// The effort of a BatchWrite, for that of one of its writes.
   private let batch: RuleEffort?
