@@ -42,7 +42,8 @@ struct RequestEvaluation {
       // The guard has not seen all of the documents.
       if isTooLarge {
         try requireReading(upTo: index, of: writes, commitGuard)
-      } else if Self.tellsContents(error), try !mayRead(request.mutations[...index], of: writes, commitGuard) {
+      } else if Self.tellsContents(error, of: request.mutations[index]),
+        try !mayRead(request.mutations[...index], of: writes, commitGuard) {
         throw numbered(StatusError(code: error.code, message: Self.untold), index)
       }
     }
@@ -102,9 +103,11 @@ struct RequestEvaluation {
     }
   }
 
-  /// True for errors whose text tells the update time of a document, or its size, which depends on the fields that a mask does not name.
-  private static func tellsContents(_ error: StatusError) -> Bool {
-    error.code == .failedPrecondition || error.code == .invalidArgument
+  /// True for errors whose text tells the update time of a document, or its size, which depends on the fields that a mask does not name. What a
+  /// write says that replaces the document depends on nothing else.
+  private static func tellsContents(_ error: StatusError, of mutation: Mutation) -> Bool {
+    guard case .patch = mutation.operation else { return error.code == .failedPrecondition }
+    return error.code == .failedPrecondition || error.code == .invalidArgument
   }
 
   /// The text for those who may write a document, and not get it.

@@ -136,7 +136,7 @@ struct DeniedCommitTests {
   func reading() throws {
     let mine = documents("owned", owner: "alice", count: 3)
     let reads = Reads(documents("owned").merging(mine) { $1 }.merging(documents("secret")) { $1 })
-    let writes = [merge("secret/0")] + (0..<10).map { merge("owned/\($0)") } + [merge("owned/none", .exists(true))]
+    let writes = [merge("secret/0")] + (0..<9).map { merge("owned/\($0)") } + [merge("owned/9", .exists(false))]
     #expect(try commit(writes, reads) == .permissionDenied)
     #expect(reads.contents == (0...3).map { key("owned/\($0)") })
   }

@@ -214,13 +214,33 @@ struct RuleWriteTests {
       write.transforms = [FieldTransform(path: try FieldPath(["list"]), operation: .arrayUnion([.string("carol")]))]
       try await fixture.expectWriteDenied(.named("bob"), "match /d/{id} { allow write: if true; }", write)
     }
-    // Those who may write it are told.
-    let alice = try fixture.session(.named("alice"), "match /c/{id} { allow write: if true; }")
-    let large = Mutation.patch(key("c/a"), MapValue(["z": padding]), mask: FieldMask([try FieldPath(["z"])]))
-    let error = await #expect(throws: StatusError.self) {
-      _ = try await alice.commit(CommitRequest(mutations: [large]))
+    // Those who may write it hear that it cannot be, and those who may get it, why; so do those who replace it.
+    let mask = FieldMask([try FieldPath(["z"])])
+    let large = Mutation.patch(key("c/a"), MapValue(["z": padding]), mask: mask)
+    let whole = Mutation.set(key("c/a"), ["z": padding, "y": padding])
+    for (methods, write, tells) in [("write", large, false), ("get, write", large, true), ("write", whole, true)] {
+      let alice = try fixture.session(.named("alice"), "match /c/{id} { allow \(methods): if true; }")
+      let error = await #expect(throws: StatusError.self) {
+        _ = try await alice.commit(CommitRequest(mutations: [write]))
+      }
+      #expect(error?.code == .invalidArgument && error?.message.contains("size") == tells, "\(methods): \(error as Any)")
     }
-    #expect(error?.code == .invalidArgument && error?.message.contains("size") == true)
+  }
+
+  @Test("an update time is told to those who may get the document, and not to others who may write it")
+  func updateTimes() async throws {
+    try await fixture.set("c/a", ["n": 1.value])
+    var write = Mutation.set(key("c/a"), ["n": 2.value])
+    write.precondition = .updateTime(SnapshotVersion(.epoch))
+    let version = try await fixture.storage.storage.currentVersion().microseconds
+    for (methods, tells) in [("write", false), ("get, write", true)] {
+      let alice = try fixture.session(.named("alice"), "match /c/{id} { allow \(methods): if true; }")
+      let error = await #expect(throws: StatusError.self) {
+        _ = try await alice.commit(CommitRequest(mutations: [write]))
+      }
+      #expect(error?.code == .failedPrecondition)
+      #expect(error?.message.contains("\(version)") == tells, "\(methods): \(error as Any)")
+    }
   }
 
   /// Documents that mallory may neither read nor write, and writes of her own that fail and do not.
