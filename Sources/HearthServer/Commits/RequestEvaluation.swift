@@ -43,7 +43,8 @@ struct RequestEvaluation {
       if isTooLarge {
         try requireReading(upTo: index, of: writes, commitGuard)
       } else if Self.tellsContents(error, of: request.mutations[index]),
-        try !mayRead(request.mutations[...index], of: writes, commitGuard) {
+        try !mayRead(request.mutations[...index], of: writes, commitGuard)
+      {
         throw numbered(StatusError(code: error.code, message: Self.untold), index)
       }
     }

@@ -223,7 +223,8 @@ struct RuleWriteTests {
       let error = await #expect(throws: StatusError.self) {
         _ = try await alice.commit(CommitRequest(mutations: [write]))
       }
-      #expect(error?.code == .invalidArgument && error?.message.contains("size") == tells, "\(methods): \(error as Any)")
+      #expect(error?.code == .invalidArgument)
+      #expect(error?.message.contains("size") == tells, "\(methods): \(error as Any)")
     }
   }
 
