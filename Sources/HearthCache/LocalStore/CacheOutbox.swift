@@ -211,10 +211,13 @@ package final class CacheOutbox {
     return user
   }
 
-  /// - Parameter isOwn: False if another client may wait for the answer that does not hear of it.
+  /// Keeps the outcome of a batch of another client, too. Notices are for those that are there, and stay as long as these need them: a client
+  /// that is suspended, or whose files were deleted, counts as dead sooner or later, and looks for the outcome when it goes on.
+  ///
+  /// - Parameter isOwn: False if another client may wait for the answer.
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, isOwn: Bool = false, at time: Timestamp) throws {
     let isBrief = !batch.keepsOutcome
-    guard !isBrief || !isOwn && transactions.sharing.mayMissAnswers, let identity = batch.identity else { return }
+    guard !isBrief || !isOwn && transactions.sharing.isShared, let identity = batch.identity else { return }
     try outcomes.insert(outcome, for: identity, at: time, isBrief: isBrief, globals)
   }
 }

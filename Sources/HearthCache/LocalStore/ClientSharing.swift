@@ -45,8 +45,6 @@ final class ClientSharing {
   let backend: String
   /// Nil for the only client that a cache can have.
   private(set) var membership: Membership?
-  /// True if this client has found another one dead since it was made. Stays so if the transaction fails: then it does so again.
-  private var hasRemovedDead = false
 
   init(in tables: CacheTables, locks: (any ClientLocks)?, backend: String) {
     clients = tables.clients
@@ -149,10 +147,6 @@ final class ClientSharing {
     membership?.hasTold = true
   }
 
-  /// True if a client may live that does not read the notice of an answer to its batch: its files were deleted, or it was suspended, so that it
-  /// counts as dead. Notices are written only for others that are there, and stay only as long as these need them.
-  var mayMissAnswers: Bool { isShared && (!hasOthers || hasRemovedDead) }
-
   /// Returns true if notices were written since the last call: the others must be woken.
   func takeHasTold() -> Bool {
     defer { membership?.hasTold = false }
@@ -226,7 +220,6 @@ final class ClientSharing {
     guard let locks else { return }
     for client in try clients.clients() where client.id != membership?.client && !locks.isAlive(client.name) {
       try clients.remove(client.id)
-      hasRemovedDead = true
       try tell(.clients)
     }
   }

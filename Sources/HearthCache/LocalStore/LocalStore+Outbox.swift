@@ -41,7 +41,7 @@ extension LocalStore {
   /// grows with the batch and with the pending batches of the same documents, not with the queue.
   ///
   /// - Parameters:
-  ///   - isOwn: false if another client may wait for the answer: its outcome is kept if that would not hear of it.
+  ///   - isOwn: false if another client may wait for the answer: its outcome is kept for a day.
   ///   - needsLease: false for an answer that was received while this client held the lease.
   ///   - time: the device's time, from which a kept outcome ages.
   /// - Returns: the batch's documents, as the active user's local view now has them.

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// The outcomes of writes with a receipt, and of writes whose client counts as dead and may still wait for them. Each is kept under the
+/// The outcomes of writes with a receipt, and of writes of other clients, which may hear of them in no other way. Each is kept under the
 /// identity of its batch, for a limited time.
 struct OutcomeTable {
   let database: Database
@@ -15,7 +15,7 @@ struct OutcomeTable {
   /// One of so many insertions looks for old rows, which reads the whole table.
   private static let insertionsPerTrimming: Int64 = 256
 
-  /// Outcomes that are only for a client that counts as dead are kept for this time, in a young cache for longer, and go before all others.
+  /// Outcomes that are only for another client are kept for this time, in a young cache for longer, and go before all others.
   private static let briefAgeSeconds: Int64 = 24 * 3600
 
   /// - Parameters:
