@@ -233,7 +233,7 @@ struct RuleWriteTests {
     try await fixture.set("c/a", ["n": 1.value])
     var write = Mutation.set(key("c/a"), ["n": 2.value])
     write.precondition = .updateTime(SnapshotVersion(.epoch))
-    let version = try await fixture.storage.storage.currentVersion().microseconds
+    let version = try fixture.storage.storage.currentVersion().microseconds
     for (methods, tells) in [("write", false), ("get, write", true)] {
       let alice = try fixture.session(.named("alice"), "match /c/{id} { allow \(methods): if true; }")
       let error = await #expect(throws: StatusError.self) {
