@@ -229,7 +229,8 @@ final class SharedTestClient {
       let number = number()
       return LocalWrite(
         id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
-        identity: BatchIdentity(high: UInt64(name.utf8.first ?? 0), low: UInt64(number)))
+        // Half of an identity must differ, as of one that is drawn at random: outcomes are kept under it.
+        identity: BatchIdentity(high: 0, low: UInt64(name.utf8.first ?? 0) << 32 | UInt64(number)))
     }
     post(.writes(writes))
     return writes.map(\.id)
