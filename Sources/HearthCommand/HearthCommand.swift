@@ -28,7 +28,8 @@ internal import ArgumentParser
     do {
       command = try await asyncParseAsRoot(words)
     } catch {
-      if exitCode(for: error) != .success { endIfMistaken(words) }
+      // Of an unknown subcommand the parser shows the general help.
+      if exitCode(for: error) != .success || isUnknownSubcommand(words.first) { endIfMistaken(words) }
       exit(withError: error)
     }
     endIfRepeated(words)
@@ -41,6 +42,11 @@ internal import ArgumentParser
     } catch {
       exit(withError: error)
     }
+  }
+
+  private static func isUnknownSubcommand(_ word: String?) -> Bool {
+    guard let word, !word.hasPrefix("-") else { return false }
+    return !configuration.subcommands.contains { $0._commandName == word }
   }
 
   /// Ends the program if a subcommand or an option is mistyped.

@@ -117,7 +117,7 @@ struct ArgumentMistakes {
     }
     let place = path.joined(separator: " ")
     let sentences = values.filter { $1.count > 1 }.sorted { $0.key < $1.key }.map { name, values in
-      "`\(place)` takes \(name) once, and it is given \(values.count) times: \(values.map(ShellWord.quoted).joined(separator: ", "))."
+      "`\(place)` takes \(name) once, and it is given \(values.count) times: \(values.map(ShellWord.bare).joined(separator: ", "))."
     }
     return sentences.isEmpty ? nil : (sentences, place)
   }

@@ -9,7 +9,8 @@ struct RulesCheckCommand: ParsableCommand {
     commandName: "check",
     abstract: "Say what is wrong in files of security rules.",
     discussion: """
-      Each mistake is printed with its file, line and column. `hearth serve --rules` refuses a file with errors. What a warning \
+      Mistakes are printed with file, line and column: the first one of syntax, or all others with the warnings. `hearth serve \
+      --rules` refuses a file with errors. What a warning \
       names is accepted, and has no effect, or fails when a request needs it: the request is then denied.
 
       The exit status is 1 if there are errors, or with --strict also if there are warnings, and otherwise 0.

@@ -18,14 +18,14 @@ struct CallerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      A project whose databases users and callers without a token may use; that of --firebase-project always is one, but not for \
-      users of --token-issuer. Can be repeated.
+      A project whose databases users and callers without a token may use, on a server that tells callers apart. Users of Firebase \
+      Auth may always use that of --firebase-project. Can be repeated.
       """, valueName: "project"))
   var project: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "A database of these projects that they may use; (default) if none is named. Can be repeated.",
+      "A database of these projects that they may use, in place of (default). Can be repeated.",
       valueName: "database"))
   var database: [String] = []
 

@@ -7,10 +7,11 @@ struct LimitOptions: ParsableArguments {
   private static let defaults = ServerLimits()
   private static let databaseDefaults = DatabaseLimits()
 
-  @Option(help: "Open connections; one address gets as many as it leaves free. One more is closed with GOAWAY.")
+  @Option(
+    help: "Open connections; one address may hold as many as remain free. One more is closed with GOAWAY.")
   var maxConnections = defaults.connections
 
-  @Option(help: "Calls in progress, listeners among them; one client gets as many as it leaves free.")
+  @Option(help: "Calls in progress, listeners among them; one client may have as many as remain free, so half of them.")
   var maxCalls = defaults.calls
 
   @Option(help: "Streams that one connection may have open at the same time.")
@@ -53,7 +54,7 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Targets of one Listen stream.")
   var maxTargetsPerStream = databaseDefaults.targetsPerStream
 
-  @Option(help: "Bytes of the targets of all streams; one client gets as many as it leaves free.")
+  @Option(help: "Bytes of the targets of all streams; one client may have as many as remain free, so half of them.")
   var maxTargetBytes = databaseDefaults.targetBytes
 
   @Option(help: "Open transactions of one database.")

@@ -257,7 +257,10 @@ package final class EmbeddedServer: Sendable {
       return ServerError(
         .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")
     case EACCES:
-      return ServerError(.address, "Port \(port) on \(host) is not allowed for this user: choose one above 1023.")
+      return ServerError(
+        .address,
+        "Port \(port) on \(host) is not allowed for this user: choose one above 1023, or give the program the capability "
+          + "CAP_NET_BIND_SERVICE.")
     case EADDRNOTAVAIL:
       return ServerError(
         .address,

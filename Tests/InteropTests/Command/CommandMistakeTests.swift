@@ -44,13 +44,23 @@ struct CommandMistakeTests {
       (["data", "count", "cities", "--avg", "n"], "no option --avg. Did you mean --average?"),
       (["data", "ls"], "Did you mean `hearth data collections`?"),
       (["data", "find", "cities"], "Did you mean `hearth data query`?"),
-      (["frobnicate"], "The subcommands are \(subcommands)."),
+      (["frobnicate"], "The subcommands are \(subcommands)."), (["shell", "--help"], "no subcommand \"shell\"."),
+      (["serve", "--in-memory", "--port", "1", "--port=2"], "takes --port once, and it is given 2 times: 1, 2."),
+      (["data", "get", "c/a", "--host", "127.0.0.1:1", "--host", "127.0.0.1:2"], "takes --host once"),
     ])
   func mistakes(words: [String], advice: String) async throws {
     let output = try await hearth(words)
     #expect(output.status == 64 && output.text.hasPrefix("Error: "), "\(words): \(output.status) \(output.text)")
     #expect(output.text.contains(advice), "\(words): \(output.text)")
     #expect(output.text.contains("--help`."), "\(output.text)")
+  }
+
+  @Test("a host of --allow-host is a name alone")
+  func hosts() async throws {
+    for host in ["http://db", "db/x", ""] {
+      let output = try await hearth(["serve", "--in-memory", "--allow-host", host])
+      #expect(output.status == 64 && output.text.contains("say the name alone, without scheme and path"), "\(output.text)")
+    }
   }
 
   @Test("a sign before a field and an option without its value are named as such")
