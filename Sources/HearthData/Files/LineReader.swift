@@ -91,17 +91,16 @@ final class LineReader {
 
   /// Reads more, and forgets what was read before. Lines that were given out keep their bytes.
   private func fill() throws(DataError) {
-    var next = Array(buffer[position...])
-    let kept = next.count
-    next.append(contentsOf: repeatElement(0, count: Self.chunkBytes))
+    let rest = buffer[position...]
     var count = 0
-    repeat {
-      count = next.withUnsafeMutableBytes { bytes in
-        bytes.baseAddress.map { read(descriptor, $0 + kept, Self.chunkBytes) } ?? 0
-      }
-    } while count < 0 && errno == EINTR
+    let next = [UInt8](unsafeUninitializedCapacity: rest.count + Self.chunkBytes) { bytes, initialized in
+      _ = bytes.initialize(fromContentsOf: rest)
+      repeat {
+        count = bytes.baseAddress.map { read(descriptor, $0 + rest.count, Self.chunkBytes) } ?? 0
+      } while count < 0 && errno == EINTR
+      initialized = rest.count + max(count, 0)
+    }
     guard count >= 0 else { throw .file(path, "cannot be read: \(Self.reason).") }
-    next.removeLast(Self.chunkBytes - count)
     isAtEnd = count == 0
     buffer = next
     position = 0
