@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A client that lives and does not read")
 struct NoticeLimitTests {
-  @Test("does not make the notices grow without end: behind a bound it looks its batches up, and finds their outcomes", arguments: [8, 1_000])
+  @Test("does not make the notices grow without end: behind a bound it looks for outcomes", arguments: [8, 1_000])
   func answers(waitingAnswers: Int64) throws {
     let (cache, a, b) = try SharedCache.makePair()
     for client in [a, b] {
