@@ -22,14 +22,13 @@ internal import ArgumentParser
 
   static func main() async {
     let words = Array(CommandLine.arguments.dropFirst())
-    // The parser shows the general help for `help` with a word that it does not know.
-    if words.first == "help" { endIfMistaken(words) }
+    // The parser shows the general help for `help` with a word that it does not know, and for such a word with --help.
+    if words.first == "help" || isUnknownSubcommand(words.first) { endIfMistaken(words) }
     var command: any ParsableCommand
     do {
       command = try await asyncParseAsRoot(words)
     } catch {
-      // Of an unknown subcommand the parser shows the general help.
-      if exitCode(for: error) != .success || isUnknownSubcommand(words.first) { endIfMistaken(words) }
+      if exitCode(for: error) != .success { endIfMistaken(words) }
       exit(withError: error)
     }
     endIfRepeated(words)
