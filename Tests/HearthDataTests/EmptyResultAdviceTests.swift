@@ -46,6 +46,10 @@ struct EmptyResultAdviceTests {
       ("x array-contains-any [1]", .string("b"), "and no array. Write 'x in [\"1\"]'"),
       ("x array-contains 1", .array(["b"]), "'x array-contains \"1\"'"), ("x array-contains 1", .array([]), nil),
       ("x in [1]", .array([2]), "'x array-contains-any [1]'"), ("x == [1]", .array([2]), nil),
+      (#"x array-contains ["a"]"#, .array(["b"]), #"write 'x array-contains "a"'."#),
+      (#"x array-contains ["a", "b"]"#, .array(["c"]), #"write 'x array-contains-any ["a", "b"]'."#),
+      ("x array-contains [1]", .array(["c"]), #"write 'x array-contains "1"'."#),
+      ("x.y == 1", .vector([1, 2]), "x is a vector, which conditions compare as a whole."),
     ] as [(String, Value, String?)])
   func types(condition: String, value: Value, expected: String?) throws {
     let advice = try advice(condition, ["x": value])

@@ -324,6 +324,7 @@ extension SharedClient: DrivenClient {
     if isGone { return }
     noteLease()
     wasPrimary = engine.isPrimary
+    if let reason = store.ending { fail("the client must end: \(reason)") }
     if engine.lastInSync == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in sync with writes in memory") }
   }
 

@@ -33,7 +33,9 @@ struct CacheClearCommand: ParsableCommand {
   @Option(
     name: [.customLong("collection-group"), .customLong("group")],
     help: "Only the documents of all collections with this id.")
-  var group: String?
+  var groups: [String] = []
+
+  private var group: String? { groups.first }
 
   @Flag(help: "With --document or --collection: also everything below.")
   var subcollections = false
@@ -49,6 +51,10 @@ struct CacheClearCommand: ParsableCommand {
   var yes = false
 
   func validate() throws {
+    // It has two names, and the parser would take the last value without a word.
+    if groups.count > 1 {
+      throw ValidationError("--collection-group is given \(groups.count) times: clear one group after the other.")
+    }
     if [document, collection, group].count(where: { $0 != nil }) > 1 {
       throw ValidationError("--document, --collection and --collection-group exclude each other.")
     }

@@ -28,8 +28,11 @@ package struct DocumentEdit: Sendable {
         let values = try data.decoded()
         let replaced = Self.paths(replacedBy: mutation, values, mask, among: transforms)
         var changed = fields ?? MapValue()
-        // What the transform made, and the maps around it, are there until then.
-        for path in replaced { changed.set(.null, at: path) }
+        // What the transform made, and the maps around it, are there until then. A transform of such a map takes it for a value of another type.
+        for path in replaced {
+          let around = mutation.transforms.first { $0.path.isPrefix(of: path) }
+          changed.set(.null, at: around?.path ?? path)
+        }
         changed.replaceFields(mask, from: values)
         fields = changed
         transforms = transforms.filter { !replaced.contains($0.path) } + mutation.transforms

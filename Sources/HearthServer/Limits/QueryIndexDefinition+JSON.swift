@@ -15,9 +15,16 @@ extension QueryIndexDefinition {
     return (field, "\(scope.fileName)_\(kind)")
   }
 
+  /// The element of production's file that declares the index.
+  var declaration: String { singleField.map { exemption(of: $0.field) } ?? json }
+
+  /// A file `firestore.indexes.json` with the ``declaration`` alone.
+  var productionFile: String {
+    singleField == nil ? Self.file(declaring: [self]) : "{\"indexes\": [], \"fieldOverrides\": [\(declaration)]}"
+  }
+
   /// The element of `fieldOverrides`, with the automatic indexes of the field, whose place it takes.
-  var exemption: String {
-    guard let (field, _) = singleField else { return json }
+  private func exemption(of field: IndexDefinition.Field) -> String {
     let automatic = [IndexDefinition.Kind.ascending, .descending, .contains].map {
       "{\($0.member), \"queryScope\": \"COLLECTION\"}"
     }
@@ -26,9 +33,6 @@ extension QueryIndexDefinition {
     return "{\"collectionGroup\": \(Self.quoted(collectionGroup)), \"fieldPath\": "
       + "\(Self.quoted(field.path.canonicalString)), \"indexes\": [\(indexes.joined(separator: ", "))]}"
   }
-
-  /// A file `firestore.indexes.json` with the ``exemption``.
-  var fileExemptingField: String { "{\"indexes\": [], \"fieldOverrides\": [\(exemption)]}" }
 }
 
 extension QueryIndexDefinition {

@@ -28,17 +28,16 @@ final class RequiredIndexes: Sendable {
       single.map {
         "requires a \($0.name) index for collection \(index.collectionGroup) and field \($0.field.path.canonicalString)"
       } ?? "requires an index"
-    let file = single.map { _ in index.fileExemptingField } ?? QueryIndexDefinition.file(declaring: [index])
     var violation = WireWriter()
     violation.writeString("MISSING_INDEX", field: 1)
     violation.writeString(collectionName(of: index, in: database), field: 2)
-    violation.writeString(single.map { _ in index.exemption } ?? index.json, field: 3)
+    violation.writeString(index.declaration, field: 3)
     var failure = WireWriter()
     failure.writeBytes(violation.bytes, field: 1)
     return StatusError(
       code: .failedPrecondition,
       message: "The query \(what). You can create it here: \(link)\n"
-        + "For hearth serve, declare it in the file of --indexes, in addition to those that are there: \(file)",
+        + "For hearth serve, declare it in the file of --indexes, in addition to those that are there: \(index.productionFile)",
       details: [StatusError.Detail(typeName: "google.rpc.PreconditionFailure", bytes: failure.bytes)])
   }
 

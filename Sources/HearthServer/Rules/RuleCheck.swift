@@ -16,6 +16,8 @@ struct RuleCheck: Sendable {
   let counter: CoverageCounter?
   /// The effort of the request to which the decisions belong; nil if each is a request of its own.
   private(set) var sharedEffort: RuleEffort?
+  /// The BatchWrite to which a commit belongs; nil if it is a request of its own.
+  private var batch: BatchEffort?
   /// Nil if decisions need not wait for their turn.
   var turns: RuleTurns?
   /// The check by the rules of now, for a commit that has waited; nil if they are the same.
@@ -38,6 +40,13 @@ struct RuleCheck: Sendable {
   func sharing(_ effort: RuleEffort?) -> RuleCheck {
     var check = self
     check.sharedEffort = effort
+    return check
+  }
+
+  /// The same for a commit that belongs to a BatchWrite.
+  func of(_ batch: BatchEffort?) -> RuleCheck {
+    var check = self
+    check.batch = batch
     return check
   }
 
@@ -197,7 +206,7 @@ extension RuleCheck: CommitGuard {
   /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others. It has
   /// the rules of its time, too, and fails if its caller's credentials have expired in the meantime.
   func inOneAttempt() throws(StatusError) -> RuleCheck {
-    let effort = sharedEffort?.ofWrite() ?? RuleEffort()
+    let effort = batch?.effortOfWrite() ?? RuleEffort()
     guard let renewed, let check = try renewed() else { return sharing(effort) }
     return check.sharing(effort)
   }
@@ -217,11 +226,11 @@ extension RuleCheck: CommitGuard {
       do {
         try decide(write, at: time, &known, stored) { try written[$0]?.after() }
       } catch let denial as StatusError where denial.code == .permissionDenied {
-        effort.noteDenial()
+        effort.note(isAllowed: false)
         throw denial
       }
     }
-    effort.noteSuccess()
+    effort.note(isAllowed: true)
   }
 
   /// - Parameter after: Returns a document that the request writes, as its writes leave it; nil for another one.

@@ -20,11 +20,9 @@ final class RuleEffort: Sendable {
   private static let perTurn = 2 << 20
 
   private let spent = Atomic(0)
-  /// The denied writes of a BatchWrite.
-  private let denials = Atomic(0)
-  /// The effort of a BatchWrite, for that of one of its writes.
-  private let batch: RuleEffort?
-  /// True once the batch has got this effort, or counts the denial.
+  /// The BatchWrite to which the write belongs.
+  private let batch: BatchEffort?
+  /// True once the batch knows how the decision on the write has ended.
   private let isNoted = Atomic(false)
   /// Shared with other efforts of the same step.
   private let shared: Shared
@@ -35,31 +33,18 @@ final class RuleEffort: Sendable {
     let decoded = Mutex<[DocumentKey: Decoded]>([:])
   }
 
-  /// Writes of a BatchWrite that may be denied. The others are denied unread.
-  static let maximumDenials = 500
-
   init() { (shared, batch) = (Shared(), nil) }
 
-  private init(_ shared: Shared, in batch: RuleEffort? = nil) { (self.shared, self.batch) = (shared, batch) }
-
-  /// The effort of one write of a BatchWrite, whose writes are committed each by itself. It may be what the others leave.
-  ///
-  /// What a denied write has taken does not count for the others, because it depends on documents that the caller may not read: she would learn
-  /// of them by which of her own writes are denied for want of effort. The number of denied writes is limited instead.
-  func ofWrite() -> RuleEffort { RuleEffort(shared, in: self) }
-
-  func noteDenial() {
-    guard let batch, !isNoted.exchange(true, ordering: .relaxed) else { return }
-    batch.denials.add(1, ordering: .relaxed)
-  }
-
-  func noteSuccess() {
-    guard let batch, !isNoted.exchange(true, ordering: .relaxed) else { return }
-    batch.spent.add(spent.load(ordering: .relaxed), ordering: .relaxed)
-  }
+  private init(_ shared: Shared, in batch: BatchEffort?) { (self.shared, self.batch) = (shared, batch) }
 
   /// Another effort, which knows the documents that were decoded for this one, and takes turns with it.
-  func another() -> RuleEffort { RuleEffort(shared) }
+  func another(in batch: BatchEffort? = nil) -> RuleEffort { RuleEffort(shared, in: batch) }
+
+  /// Notes how the first decision on a write has ended. Later questions on it do not count.
+  func note(isAllowed: Bool) {
+    guard let batch, !isNoted.exchange(true, ordering: .relaxed) else { return }
+    if isAllowed { batch.noteAllowed(spent.load(ordering: .relaxed)) } else { batch.noteDenied() }
+  }
 
   static func of(_ decision: RuleDecision) -> Int { decision.workDone + decision.expressionCount * ofExpression }
 
@@ -68,9 +53,7 @@ final class RuleEffort: Sendable {
     shared.sinceTurn.add(effort, ordering: .relaxed)
     // The sum of 64-bit numbers of so few bytes each does not overflow before the request is refused.
     let own = spent.add(effort, ordering: .relaxed).newValue
-    guard let batch else { return own <= Self.maximum }
-    return batch.denials.load(ordering: .relaxed) < Self.maximumDenials
-      && own + batch.spent.load(ordering: .relaxed) <= Self.maximum
+    return batch?.leaves(own) ?? (own <= Self.maximum)
   }
 
   /// Returns true once for so much effort: then it is the turn of others.

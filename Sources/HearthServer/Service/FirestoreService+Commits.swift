@@ -93,7 +93,7 @@ extension FirestoreService {
   private func commitEach(
     _ mutations: [Mutation], in database: Session
   ) async -> [Result<CommitOutcome, StatusError>] {
-    let effort = RuleEffort()
+    let batch = BatchEffort()
     return await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
       var outcomes: [Result<CommitOutcome, StatusError>?] = Array(repeating: nil, count: mutations.count)
       for (index, mutation) in mutations.enumerated() {
@@ -101,7 +101,7 @@ extension FirestoreService {
         group.addTask {
           do throws(StatusError) {
             let request = CommitRequest(mutations: [mutation])
-            return (index, .success(try await database.commit(request, sharing: effort)))
+            return (index, .success(try await database.commit(request, in: batch)))
           } catch {
             return (index, .failure(error))
           }

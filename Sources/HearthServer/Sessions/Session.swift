@@ -306,12 +306,12 @@ extension Session {
 
   /// As ``ServerStorage/commit(_:)``. A label is the caller's own: another caller's request with the same one is another request.
   ///
-  /// - Parameter effort: The effort of the request to which the commit belongs; nil if it is one of its own.
+  /// - Parameter batch: The BatchWrite to which the commit belongs; nil if it is a request of its own.
   func commit(
-    _ request: CommitRequest, sharing effort: RuleEffort? = nil
+    _ request: CommitRequest, in batch: BatchEffort? = nil
   ) async throws(StatusError) -> CommitOutcome {
     var request = request
-    let rules = try writeCheck(request.mutations)?.sharing(effort)
+    let rules = try writeCheck(request.mutations)?.of(batch)
     request.commitGuard = rules
     request.sender = CallSender.current
     request.label = request.label?.bound(to: caller.boundTo, ofMany: caller.standsForMany)
@@ -324,11 +324,12 @@ extension Session {
     let (known, mutations) = (outcome, request.mutations)
     return await withTaskExecutorPreference(globalConcurrentExecutor) {
       var outcome = known
+      let effort = batch?.effortOfWrite() ?? RuleEffort()
       // Who may write a document may not be allowed to read it.
       if let document = known.document, await !mayGet(document, at: known.version, sharing: effort) {
         outcome.document = .found(document.key, version: known.version, fields: EncodedFields([:]))
       }
-      return await hidingResults(outcome, of: mutations, effort ?? RuleEffort())
+      return await hidingResults(outcome, of: mutations, effort)
     }
   }
 

@@ -145,6 +145,12 @@ struct TokenAuthenticatorTests {
     }
   }
 
+  @Test("the token of clients that take the server for an emulator is refused with the variable that makes them do so")
+  func owner() async throws {
+    let status = try await refusal(bearer("owner"), by: authenticator())
+    #expect(status.code == .unauthenticated && status.message.contains("FIRESTORE_EMULATOR_HOST"), "\(status.message)")
+  }
+
   @Test(
     "a header of another form is refused",
     arguments: ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer owner", "bearerx"])

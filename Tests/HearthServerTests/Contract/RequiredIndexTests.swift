@@ -33,24 +33,33 @@ struct RequiredIndexTests {
     }
   }
 
-  @Test("a query without its index is refused with the definition, which makes it pass once it is declared")
-  func definition() async throws {
+  private static let inGroup = Query(path: .root, collectionGroup: "c").with(
+    filter: .field(field("a"), .equal, 1.value))
+
+  @Test(
+    "a query without its index is refused with the definition, which makes it pass once it is declared",
+    arguments: [
+      (query, "requires an index", "create_composite="),
+      (inGroup, "requires a COLLECTION_GROUP_ASC index for collection c and field a", "create_exemption="),
+    ])
+  func definition(query: Query, what: String, link: String) async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/firestore.indexes.json"
       try Data("{\"indexes\": []}".utf8).write(to: URL(fileURLWithPath: file))
       try await ServerFixture.withServer(databaseLimits: limits(), indexFile: file) { server in
         try await server.set("c/x", ["a": 1.value, "b": 2.value])
-        let refused = await failure { try await server.ids(Self.query) }
+        let refused = await failure { try await server.ids(query) }
         #expect(refused?.code == .failedPrecondition)
-        #expect(refused?.message.hasPrefix("The query requires an index. You can create it here: https://") == true)
         let text = try #require(refused?.message)
+        #expect(text.hasPrefix("The query \(what). You can create it here: https://"), "\(text)")
+        #expect(text.contains("/firestore/indexes?\(link)"), "\(text)")
         let definition = try #require(
           text.range(of: "--indexes, in addition to those that are there: ").map { text[$0.upperBound...] })
         // It is a whole file.
         try Data(definition.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
-        try await waitUntil { await failure { try await server.ids(Self.query) } == nil }
-        #expect(try await server.ids(Self.query) == ["x"])
+        try await waitUntil { await failure { try await server.ids(query) } == nil }
+        #expect(try await server.ids(query) == ["x"])
       }
     }
   }

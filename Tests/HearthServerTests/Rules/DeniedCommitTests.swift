@@ -62,12 +62,12 @@ struct DeniedCommitTests {
 
   /// - Returns: The status of a refusal; nil for a commit that is allowed.
   private func commit(
-    _ mutations: [Mutation], _ reads: Reads, rewriting bytes: Int = 1 << 20, sharing effort: RuleEffort? = nil
+    _ mutations: [Mutation], _ reads: Reads, rewriting bytes: Int = 1 << 20, in batch: BatchEffort? = nil
   ) throws -> StatusCode? {
     let access = AccessRules(try RulesFixture.rules(Self.rules))
     var request = CommitRequest(mutations: mutations)
     let check = try access.check(.write(mutations), by: .named("alice"), in: ServerFixture.database)
-    request.commitGuard = check?.sharing(effort)
+    request.commitGuard = check?.of(batch)
     do {
       _ = try RequestEvaluation(
         request, in: ServerFixture.database, at: SnapshotVersion(microseconds: 10), maximumRewrittenBytes: bytes,
@@ -157,23 +157,23 @@ struct DeniedCommitTests {
   @Test("what was read for the denied writes of a BatchWrite decides about no other write of it")
   func batch() throws {
     let reads = Reads(documents("owned").merging(documents("pairs", owner: "alice")) { $1 })
-    let effort = RuleEffort()
-    #expect(effort.spend(RuleEffort.maximum - 25_000))
+    let batch = BatchEffort()
+    batch.noteAllowed(RuleEffort.maximum - 25_000)
     for index in 0..<10 {
-      #expect(try commit([merge("owned/\(index)")], reads, sharing: effort) == .permissionDenied)
+      #expect(try commit([merge("owned/\(index)")], reads, in: batch) == .permissionDenied)
     }
     #expect(reads.contents.count == 10)
-    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, sharing: effort) == nil)
+    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, in: batch) == nil)
   }
 
   @Test("after 500 denied writes of a BatchWrite the others are denied unread")
   func deniedBatch() throws {
     let reads = Reads(documents("owned"))
-    let effort = RuleEffort()
-    for index in 0..<RuleEffort.maximumDenials + 10 {
-      #expect(try commit([merge("owned/\(index % 10)")], reads, sharing: effort) == .permissionDenied)
+    let batch = BatchEffort()
+    for index in 0..<BatchEffort.maximumDenials + 10 {
+      #expect(try commit([merge("owned/\(index % 10)")], reads, in: batch) == .permissionDenied)
     }
-    #expect(reads.contents.count == RuleEffort.maximumDenials)
-    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, sharing: effort) == .permissionDenied)
+    #expect(reads.contents.count == BatchEffort.maximumDenials)
+    #expect(try commit([.set(key("open/none"), ["n": 1.value])], reads, in: batch) == .permissionDenied)
   }
 }

@@ -137,8 +137,8 @@ struct RuleWriteTests {
     _ = try await session.documents(for: Array(keys.prefix(20)), at: nil)
     await fixture.expectDenied("get") { _ = try await session.documents(for: keys, at: nil) }
     await fixture.expectDenied("commits of one request") {
-      let effort = RuleEffort()
-      for write in writes(200) { _ = try await session.commit(CommitRequest(mutations: [write]), sharing: effort) }
+      let batch = BatchEffort()
+      for write in writes(200) { _ = try await session.commit(CommitRequest(mutations: [write]), in: batch) }
     }
     await fixture.expectDenied("pieces of a call") {
       var rest = keys[...]
@@ -158,8 +158,8 @@ struct RuleWriteTests {
     let keys = (0..<500).map { key("members/\($0)") }
     _ = try await session.commit(CommitRequest(mutations: keys.map { .set($0, [:]) }))
     #expect(try await session.documents(for: keys, at: nil).documents.count == 500)
-    let effort = RuleEffort()
-    for key in keys { _ = try await session.commit(CommitRequest(mutations: [.delete(key)]), sharing: effort) }
+    let batch = BatchEffort()
+    for key in keys { _ = try await session.commit(CommitRequest(mutations: [.delete(key)]), in: batch) }
     await fixture.expectDenied {
       _ = try await session.commit(CommitRequest(mutations: [.set(key("members/member with the number 7"), [:])]))
     }

@@ -7,6 +7,23 @@ import Testing
 /// Answers that come after a process was suspended and before the others have taken it for dead.
 @Suite("An answer in the moment of a suspension")
 struct SuspendedOutcomeTests {
+  private func hears(_ write: WriteID, _ client: SharedTestClient, _ cache: SharedCache) throws {
+    client.resume()
+    cache.wait(5)
+    #expect(try #require(client.writes[write]) == nil)
+  }
+
+  /// So many answers that notices of earlier ones go.
+  private func removeNotices(_ cache: SharedCache, writer: SharedTestClient, sender: SharedTestClient) throws {
+    for number in 0..<400 {
+      writer.write(set("halls/\(number)"))
+      cache.deliver()
+      try sender.commit(at: Int64(20 + number))
+      cache.deliver()
+    }
+    cache.wait(5)
+  }
+
   @Test("the caller hears it, also if all other processes have ended and others have begun since")
   func othersBegin() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -20,9 +37,7 @@ struct SuspendedOutcomeTests {
     a.kill()
     let c = try cache.client("c")
     cache.wait(2)
-    b.resume()
-    cache.wait(5)
-    #expect(b.writes[write] == .some(nil), "\(String(describing: b.writes[write]))")
+    try hears(write, b, cache)
     _ = c
   }
 
@@ -37,16 +52,8 @@ struct SuspendedOutcomeTests {
     #expect(try cache.count("SELECT count(*) FROM cache_clients") == 3)
     try a.commit(at: 10)
     cache.wait(2)
-    for number in 0..<400 {
-      c.write(set("halls/\(number)"))
-      cache.deliver()
-      try a.commit(at: Int64(20 + number))
-      cache.deliver()
-    }
-    cache.wait(5)
-    b.resume()
-    cache.wait(5)
-    #expect(b.writes[write] == .some(nil), "\(String(describing: b.writes[write]))")
+    try removeNotices(cache, writer: c, sender: a)
+    try hears(write, b, cache)
   }
 
   @Test("the caller hears it, also if the process that gets the answer has begun after the row was removed")
@@ -70,15 +77,7 @@ struct SuspendedOutcomeTests {
     #expect(d.engine.isPrimary)
     try d.commit(at: 10)
     cache.deliver()
-    for number in 0..<400 {
-      e.write(set("halls/\(number)"))
-      cache.deliver()
-      try d.commit(at: Int64(20 + number))
-      cache.deliver()
-    }
-    cache.wait(5)
-    b.resume()
-    cache.wait(5)
-    #expect(b.writes[write] == .some(nil), "\(String(describing: b.writes[write]))")
+    try removeNotices(cache, writer: e, sender: d)
+    try hears(write, b, cache)
   }
 }

@@ -55,6 +55,12 @@ struct CommandMistakeTests {
     #expect(output.text.contains("--help`."), "\(output.text)")
   }
 
+  @Test("an option with two names is refused if both are given")
+  func twoNames() async throws {
+    let output = try await hearth(["cache", "clear", "/no/folder", "--collection-group", "a", "--group", "b"])
+    #expect(output.status == 64 && output.text.contains("--collection-group is given 2 times"), "\(output.text)")
+  }
+
   @Test("a host of --allow-host is a name alone")
   func hosts() async throws {
     for host in ["http://db", "db/x", ""] {

@@ -6,8 +6,8 @@
   /// Finds the open pessimistic transactions that may have read what a group of commits changes.
   ///
   /// A row of `hearth_reads` of a pessimistic transaction has a `lock_key`: the hash of a document's name, or of the id of the collections
-  /// that a query reads. It counts as long as the transaction is open, and its era lasts (``TransactionEra``). Rows are added and looked for under the lock of the database: so none
-  /// is added between the look of a group and its end.
+  /// that a query reads. It counts as long as the transaction is open, and its era lasts (``TransactionEra``). Rows are added and looked for
+  /// under the lock of the database: so none is added between the look of a group and its end.
   enum TransactionReaders {
     /// The key of a read. Keys of different databases differ.
     static func lockKey(of key: DocumentKey, in place: [UInt8]) -> [UInt8] {
