@@ -33,7 +33,7 @@ struct RequiredIndexTests {
     }
   }
 
-  private static let inGroup = Query(path: .root, collectionGroup: "c").with(
+  private static let inGroup = Query(path: ResourcePath(), collectionGroup: "c").with(
     filter: .field(field("a"), .equal, 1.value))
 
   @Test(
