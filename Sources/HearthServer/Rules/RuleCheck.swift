@@ -206,7 +206,7 @@ extension RuleCheck: CommitGuard {
   /// All questions of an attempt share one effort. The next attempt has another one: the request is not to blame for the locks of others. It has
   /// the rules of its time, too, and fails if its caller's credentials have expired in the meantime.
   func inOneAttempt() throws(StatusError) -> RuleCheck {
-    let effort = batch?.effortOfWrite() ?? RuleEffort()
+    let effort = sharedEffort ?? batch?.effortOfWrite() ?? RuleEffort()
     guard let renewed, let check = try renewed() else { return sharing(effort) }
     return check.sharing(effort)
   }
