@@ -21,7 +21,7 @@ internal import ArgumentParser
   }
 
   static func main() async {
-    let words = Array(CommandLine.arguments.dropFirst())
+    let words = withJoinedNumbers(Array(CommandLine.arguments.dropFirst()))
     // The parser shows the general help for `help` with a word that it does not know, and for such a word with --help.
     if words.first == "help" || isUnknownSubcommand(words.first) { endIfMistaken(words) }
     var command: any ParsableCommand
@@ -41,6 +41,21 @@ internal import ArgumentParser
     } catch {
       exit(withError: error)
     }
+  }
+
+  /// Writes `--option -1` as `--option=-1`. The parser takes -1 for another option, and says that the value is missing.
+  private static func withJoinedNumbers(_ words: [String]) -> [String] {
+    var joined: [String] = []
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" { return joined + [word] + rest }
+      if word.hasPrefix("--"), !word.contains("="), let next = rest.first, next.hasPrefix("-"), Double(next) != nil {
+        joined.append("\(word)=\(rest.removeFirst())")
+      } else {
+        joined.append(word)
+      }
+    }
+    return joined
   }
 
   private static func isUnknownSubcommand(_ word: String?) -> Bool {

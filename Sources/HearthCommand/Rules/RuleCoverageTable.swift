@@ -39,7 +39,9 @@ struct RuleCoverageTable {
     }
     lines[0] = Terminal.styled(lines[0], .bold)
     let evaluated = expressions.count { $0.tally.total > 0 }
-    return lines + ["\(evaluated) of \(ProgressText.count(expressions.count, "expression")) evaluated"]
+    let left = expressions.count - (lines.count - 1)
+    let hint = left > 0 ? "; the parts of what never was are not shown" : ""
+    return lines + ["\(evaluated) of \(ProgressText.count(expressions.count, "expression")) evaluated\(hint)"]
   }
 
   private func cells(_ expression: RuleCoverage.Expression) -> [String] {

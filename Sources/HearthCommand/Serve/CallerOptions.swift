@@ -109,8 +109,13 @@ struct CallerOptions: ParsableArguments {
   }
 
   /// The databases for callers other than administrators.
-  private var databases: UsersDatabases {
-    UsersDatabases(projects: usersProjects, databases: database.isEmpty ? ["(default)"] : database)
+  private var databases: UsersDatabases { UsersDatabases(projects: usersProjects, databases: databaseIDs) }
+
+  private var databaseIDs: [String] { database.isEmpty ? ["(default)"] : database }
+
+  /// The same databases as texts, such as `my-app/(default)`.
+  var usersDatabases: [String] {
+    usersProjects.flatMap { project in databaseIDs.map { "\(project)/\($0)" } }
   }
 
   private var usersProjects: [String] { project + [firebaseProject].compactMap { $0 } }

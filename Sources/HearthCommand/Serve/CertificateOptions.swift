@@ -1,5 +1,9 @@
 internal import ArgumentParser
+internal import Foundation
 internal import HearthRPC
+internal import NIOCore
+internal import SwiftASN1
+internal import X509
 
 /// The certificate of `hearth serve`.
 struct CertificateOptions: ParsableArguments {
@@ -36,6 +40,26 @@ struct CertificateOptions: ParsableArguments {
       throw ValidationError(
         "--tls-at-proxy says that a proxy has the certificate, and --tls-certificate gives one: use one of them.")
     }
+  }
+
+  /// The names and addresses in the certificate, for which clients accept it; nil if there is none, or it cannot be read.
+  var names: [String]? {
+    guard let tlsCertificate, let data = try? BoundedFile(path: tlsCertificate).contents(),
+      let document = try? PEMDocument.parseMultiple(pemString: String(decoding: data, as: UTF8.self)).first,
+      let certificate = try? Certificate(pemDocument: document)
+    else { return nil }
+    guard let names = try? certificate.extensions.subjectAlternativeNames else { return [] }
+    return names.compactMap { name in
+      switch name {
+      case .dnsName(let name): name
+      case .ipAddress(let address): Self.text(ofAddress: address.bytes)
+      default: nil
+      }
+    }
+  }
+
+  private static func text(ofAddress bytes: ArraySlice<UInt8>) -> String? {
+    (try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0))?.ipAddress
   }
 
   var files: ServerCertificate.Files? {

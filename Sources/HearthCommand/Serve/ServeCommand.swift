@@ -144,6 +144,8 @@ struct ServeCommand: AsyncParsableCommand {
     report.usesTLS = certificate.files != nil
     report.tellsCallersApart = callers.tellsCallersApart
     report.rules = callers.rules
+    report.usersDatabases = callers.usersDatabases
+    report.certificateNames = certificate.names
     do {
       report.databases = try await server.databaseNames()
     } catch {

@@ -16,10 +16,14 @@ struct StartReport {
   var tellsCallersApart = false
   /// The file of the security rules; nil for none.
   var rules: String?
+  /// The databases of callers who are no administrators, such as `my-app/(default)`.
+  var usersDatabases: [String] = []
+  /// The names for which the certificate is valid; nil if they are not known.
+  var certificateNames: [String]?
   /// The address of the metrics; nil for none.
   var metrics: String?
 
-  private static let shownProjects = 8
+  private static let shownNames = 8
 
   /// The address as clients of this machine name it.
   private var clientAddress: String {
@@ -33,14 +37,17 @@ struct StartReport {
   private var projects: String {
     guard let databases else { return "not known; see the log" }
     let names = Set(databases.map(\.projectID)).sorted()
-    guard !names.isEmpty else { return "none yet: the first write makes one" }
-    let more = names.count > Self.shownProjects ? ", and \(names.count - Self.shownProjects) more" : ""
-    return names.prefix(Self.shownProjects).joined(separator: ", ") + more
+    return names.isEmpty ? "none yet: the first write makes one" : Self.list(names)
+  }
+
+  private static func list(_ names: [String]) -> String {
+    let more = names.count > shownNames ? ", and \(names.count - shownNames) more" : ""
+    return names.prefix(shownNames).joined(separator: ", ") + more
   }
 
   private var callers: String {
     switch (tellsCallersApart, rules) {
-    case (true, let rules?): "administrators, and others by the rules in \(rules)"
+    case (true, let rules?): "administrators, and others by the rules in \(rules): \(Self.list(usersDatabases))"
     case (true, nil): "administrators only: there are no rules for others"
     case (false, let rules?): "by the rules in \(rules); tokens are not verified: for development"
     case (false, nil): "everybody may do everything: for development"
@@ -62,8 +69,12 @@ struct StartReport {
         ? "  address   https://\(clientAddress) for gRPC, and for REST at /v1/"
         : "  address   \(clientAddress) for gRPC, http://\(clientAddress)/v1/ for REST",
       "  callers   \(callers)",
-      "  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)",
     ]
+    if let names = certificateNames {
+      let text = names.isEmpty ? "the certificate names no host: clients refuse it" : "for \(Self.list(names))"
+      lines.append("  TLS       \(text)")
+    }
+    lines.append("  stop      Ctrl-C, or kill \(ProcessInfo.processInfo.processIdentifier)")
     if !tellsCallersApart, !usesTLS {
       lines += [
         "To use it from a shell:",

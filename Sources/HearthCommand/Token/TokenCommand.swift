@@ -74,6 +74,7 @@ struct TokenCommand: AsyncParsableCommand {
       throw ValidationError(
         "--minutes is \(minutes): choose a number between 1 and \(Self.allowedMinutes.upperBound) (a year).")
     }
+    _ = try userToken(from: 0)
     guard unsigned else {
       guard project == nil else {
         throw ValidationError("--project is for --unsigned: a signed token names the project in --audience.")
@@ -89,6 +90,17 @@ struct TokenCommand: AsyncParsableCommand {
     }
   }
 
+  /// Makes a token of the words of the command line. Mistakes in them are mistakes of use.
+  private func userToken(from now: Int) throws -> UserToken {
+    do {
+      return try UserToken(
+        user: user, issuer: issuer ?? project.map { "https://securetoken.google.com/\($0)" },
+        audience: audience ?? project, validFor: minutes * 60, from: now, claims: claim)
+    } catch let mistake as UserToken.Mistake {
+      throw ValidationError(mistake.description)
+    }
+  }
+
   func run() async throws {
     do {
       Terminal.write(try await token())
@@ -99,9 +111,7 @@ struct TokenCommand: AsyncParsableCommand {
   }
 
   private func token() async throws -> String {
-    let token = try UserToken(
-      user: user, issuer: issuer ?? project.map { "https://securetoken.google.com/\($0)" },
-      audience: audience ?? project, validFor: minutes * 60, from: Int(Date().timeIntervalSince1970), claims: claim)
+    let token = try userToken(from: Int(Date().timeIntervalSince1970))
     guard let secretFile else { return try token.unsigned() }
     guard !SecretFile(path: secretFile).isOpenToAll else { throw OpenSecret(path: secretFile) }
     return try await token.signed(withSecretInFile: secretFile)

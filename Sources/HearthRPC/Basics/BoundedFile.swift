@@ -40,15 +40,19 @@ package struct BoundedFile: Sendable {
       defer { try? file.close() }
       contents = try file.read(upToCount: maximumBytes + 1) ?? Data()
     } catch {
-      throw Failure(description: "cannot be read: \(Self.reason(error, path))")
+      throw Failure(description: "cannot be read: \(Self.reason(error))")
     }
     guard contents.count <= maximumBytes else { throw Failure(description: "has more than \(maximumBytes) bytes") }
     return contents
   }
 
   /// The system's words, which are clearer than Foundation's; those where the system has none.
-  private static func reason(_ error: any Error, _ path: String) -> String {
-    if access(path, R_OK) != 0 { return String(cString: strerror(errno)) }
+  private static func reason(_ error: any Error) -> String {
+    if let system = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error).map({ $0 as NSError }),
+      system.domain == NSPOSIXErrorDomain
+    {
+      return String(cString: strerror(Int32(system.code)))
+    }
     // Foundation ends its sentence with a full stop, and so do the callers theirs.
     let sentence = (error as NSError).localizedDescription
     return sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence

@@ -11,6 +11,8 @@ package struct RuleIssue: Hashable, Sendable {
   /// From 1 on. The column counts Unicode scalars.
   package let line: Int
   package let column: Int
+  /// The part of the file that the message is about.
+  package let range: SourceRange
   /// The line of the file, shortened.
   package let text: String
   /// The match or function around the place, such as `match /users/{user}`.

@@ -47,7 +47,8 @@ package struct SourceText: Sendable {
     let end = place.line < lineStarts.count ? lineStarts[place.line] - 1 : bytes.count
     let line = String(decoding: bytes[start..<min(end, start + 200)], as: UTF8.self)
     return RuleIssue(
-      severity: severity, line: place.line, column: place.column, text: line, rule: rule, message: message)
+      severity: severity, line: place.line, column: place.column, range: range, text: line, rule: rule,
+      message: message)
   }
 
   /// The text of a range on one line, without the blanks at the beginnings of lines.

@@ -96,7 +96,11 @@ struct IndexFile: Sendable {
         let contents = try read()
         log(contents, logger)
         await databases.declare(contents)
-        logger.info("declared indexes were read again", metadata: ["count": "\(contents.definitions.count)"])
+        logger.info(
+          "declared indexes were read again",
+          metadata: [
+            "indexes": "\(contents.definitions.count)", "overrides": "\(contents.declared.overrides.count)",
+          ])
       } catch {
         logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])
       }

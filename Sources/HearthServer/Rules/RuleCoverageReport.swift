@@ -30,14 +30,14 @@ package struct RuleCoverageReport: Sendable {
 
   /// The expressions that are part of no other one, each with its parts in it.
   private var reports: [JSONText] {
-    let offsets = scalarOffsets
+    let places = RulePlaces(rules.source)
     // Behind the reports of each level are those of the level below it, which its next expression takes.
     var levels: [[JSONText]] = [[]]
     for expression in expressions.reversed() {
       while levels.count <= expression.level + 1 { levels.append([]) }
       let parts = levels[expression.level + 1]
       levels[expression.level + 1] = []
-      levels[expression.level].append(Self.json(of: expression, position(expression.range, offsets), parts.reversed()))
+      levels[expression.level].append(Self.json(of: expression, places.json(of: expression.range), parts.reversed()))
     }
     return levels[0].reversed()
   }
@@ -64,30 +64,6 @@ package struct RuleCoverageReport: Sendable {
     if !values.isEmpty { members.append(("values", .array(values))) }
     if !parts.isEmpty { members.append(("children", .array(parts))) }
     return .object(members)
-  }
-
-  private func position(_ range: SourceRange, _ offsets: [Int32]) -> JSONText {
-    let place = rules.source.position(of: Int(range.start))
-    let (start, end) = (offsets[Int(range.start)], offsets[Int(range.end)])
-    let numbers = [
-      ("line", place.line), ("column", place.column), ("currentOffset", Int(start)),
-      // That of the last character.
-      ("endOffset", Int(max(start, end - 1))),
-    ]
-    return .object(numbers.map { ($0.0, .number("\($0.1)")) })
-  }
-
-  /// The number of Unicode scalars in front of each byte of the source, and of its end: the emulator counts them.
-  private var scalarOffsets: [Int32] {
-    var count: Int32 = 0
-    var offsets: [Int32] = []
-    offsets.reserveCapacity(rules.source.bytes.count + 1)
-    for byte in rules.source.bytes {
-      offsets.append(count)
-      // The first byte of a scalar.
-      if byte & 0xC0 != 0x80 { count += 1 }
-    }
-    return offsets + [count]
   }
 
   // MARK: - A page

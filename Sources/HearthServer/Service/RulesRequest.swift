@@ -32,7 +32,7 @@ struct RulesRequest: Sendable {
 
   /// The method whose requests ``EmulatorCall`` makes.
   var method: CallMethod {
-    .encoded("SetSecurityRules", .oneRequest) { _, message in
+    .encoded("SetSecurityRules", .oneRequest) { call, message in
       let (name, body) = EmulatorCall.parts(of: message)
       let parts = name.split(separator: "/", omittingEmptySubsequences: false)
       guard parts.count == 2, parts[0] == "projects", !parts[1].isEmpty else {
@@ -43,18 +43,33 @@ struct RulesRequest: Sendable {
           "The body is not a JSON object with rules.files, an array of one file with content: "
             + #"{"rules": {"files": [{"content": "rules_version = '2'; …"}]}}"#)
       }
+      let name = String((files[0].name ?? "firestore.rules").prefix(200))
+      let made: RuleSet
       do {
-        let name = files[0].name ?? "firestore.rules"
-        let made = try RuleSet(files[0].content)
-        rules.replace(made, of: String(parts[1]), fileName: String(name.prefix(200)))
-        for issue in made.warnings {
-          logger.warning(
-            "a warning about the rules",
-            metadata: ["project": .escaped(parts[1]), "warning": .escapedLines("\(issue)")])
-        }
+        made = try RuleSet(files[0].content)
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")
       }
+      rules.replace(made, of: String(parts[1]), fileName: name)
+      guard !made.warnings.isEmpty else { return }
+      for issue in made.warnings {
+        logger.warning(
+          "a warning about the rules",
+          metadata: ["project": .escaped(parts[1]), "warning": .escapedLines("\(issue)")])
+      }
+      try await call.send(Array((Self.answer(made, fileName: name).indented + "\n").utf8), isHeldBack: true)
     }
+  }
+
+  /// The warnings in the form of the emulator's answer, which its command line prints.
+  private static func answer(_ rules: RuleSet, fileName: String) -> JSONText {
+    let places = RulePlaces(rules.source)
+    let issues = rules.warnings.map { issue in
+      JSONText.object([
+        ("sourcePosition", places.json(of: issue.range, fileName: fileName)), ("description", .string(issue.message)),
+        ("severity", .string("WARNING")),
+      ])
+    }
+    return .object([("issues", .array(issues))])
   }
 }

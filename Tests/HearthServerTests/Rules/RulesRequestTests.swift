@@ -88,6 +88,12 @@ struct RulesRequestTests {
       try await client.request("PUT", Self.path, try Self.body(Self.rules("rol()")))
     }
     await server.shutdown()
+    let body = try #require(answer?.body)
+    let json = try JSONSerialization.jsonObject(with: Data(body.utf8))
+    let issue = try #require(((json as? [String: Any])?["issues"] as? [[String: Any]])?.first)
+    let place = try #require(issue["sourcePosition"] as? [String: Any])
+    #expect(issue["severity"] as? String == "WARNING" && (issue["description"] as? String ?? "").contains("rol"))
+    #expect(place["fileName"] as? String == "firestore.rules" && place["line"] as? Int == 3, "\(place)")
     #expect(answer?.status == 200)
     #expect(
       log.lines.contains {

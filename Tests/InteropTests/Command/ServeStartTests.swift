@@ -85,6 +85,38 @@ struct ServeStartTests {
     #expect(text.contains("0.0.0.0 or :: by every machine that reaches this one"), "\(text)")
   }
 
+  @Test("it says which databases users may use, and for which names the certificate is valid")
+  func locked() async throws {
+    let folder = NSTemporaryDirectory() + "hearth-locked-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func file(_ name: String, _ text: String) throws -> String {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+      return "\(folder)/\(name)"
+    }
+    let rules = """
+      rules_version = '2';
+      service cloud.firestore { match /databases/{database}/documents { match /a/{id} { allow read; } } }
+      """
+    let arguments = [
+      "serve", "--port", "0", "--in-memory", "--rules", try file("firestore.rules", rules), "--admin-token-file",
+      try file("secret", String(repeating: "s", count: 44)), "--project", "shop", "--project", "depot", "--database",
+      "live", "--tls-certificate", try file("server.pem", TestAuthority.server), "--tls-key",
+      try file("key.pem", TestAuthority.serverKey),
+    ]
+    let server = try LineProcess(Programs.product("hearth"), arguments)
+    var lines: [String] = []
+    while let line = await server.nextLine() {
+      lines.append(line)
+      if line.hasPrefix("  stop ") { break }
+    }
+    server.interrupt()
+    _ = await server.waitForExit()
+    let callers = lines.first { $0.hasPrefix("  callers ") }
+    #expect(callers?.hasSuffix("firestore.rules: shop/live, depot/live") == true, "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("  TLS       for ") && $0.contains("localhost") }, "\(lines)")
+  }
+
   @Test("it says the folder and the projects that are there")
   func folder() async throws {
     let folder = NSTemporaryDirectory() + "hearth-start-" + UUID().uuidString

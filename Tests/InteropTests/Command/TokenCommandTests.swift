@@ -112,6 +112,8 @@ final class TokenCommandTests {
       (["--user", "ada", "--secret-file", "x"], "needs --issuer and --audience"),
       (["--user", "ada", "--unsigned", "--issuer", "x"], "are for --secret-file"),
       (["--user", "ada", "--unsigned", "--minutes", "0"], "between 1 and"), (["--unsigned"], "--user"),
+      (["--user", "ada", "--unsigned", "--minutes", "-5"], "--minutes is -5"),
+      (["--user", "ada", "--unsigned", "--claim", "admin"], "does not have the form name=JSON"),
     ])
   func mistakes(arguments: [String], text: String) async throws {
     let refused = try await hearth(["token"] + arguments)
