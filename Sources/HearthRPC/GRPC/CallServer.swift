@@ -184,11 +184,13 @@ package final class CallServer: Sendable {
   private func failure(_ error: any Error, of call: ServerCall) -> CallStatus {
     let status = CallStatus(describing: error)
     let level: Logger.Level = status.code == .dataLoss || status.code == .internal ? .error : .debug
+    guard level >= failures.logger.logLevel else { return status }
     failures.log(
       level: level, "call failed",
       [
         "method": .escaped(call.method.name), "code": "\(status.code)", "message": .escaped(status.message),
         "address": .escaped(call.share.client.map(\.description) ?? "unknown"),
+        "caller": .escaped(call.identity.map { "\($0.caller)" } ?? "unknown"),
       ])
     return status
   }

@@ -50,3 +50,14 @@ package enum Caller: Sendable {
     }
   }
 }
+
+extension Caller: CustomStringConvertible {
+  /// For the log.
+  package var description: String {
+    switch self {
+    case .owner: "administrator"
+    case .nobody: "nobody"
+    case .user(let user): "user \(user.id)"
+    }
+  }
+}

@@ -5,6 +5,7 @@ import HearthWire
 import NIOCore
 import RawHTTP2
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthRPC
@@ -68,6 +69,24 @@ struct LockedServerTests {
       }
       let databases = try await server.databaseNames()
       #expect(databases.isEmpty, "something was written")
+    }
+  }
+
+  @Test("logs a refused call with its caller, at the level debug")
+  func log() async throws {
+    let log = LogRecorder()
+    let server = try await EmbeddedServer.start(storage: .memory, logger: log.logger) {
+      $0.callers = .locked(NamedCallers())
+    }
+    let statuses = try? await RawHTTP2Client.withConnection(to: server) { client in
+      try await EveryCall.statuses(of: client, authorization: "Bearer ada")
+        + EveryCall.statuses(of: client, authorization: nil)
+    }
+    await server.shutdown()
+    #expect(statuses?.isEmpty == false)
+    for caller in ["user ada", "nobody"] {
+      #expect(
+        log.lines.contains { $0.hasPrefix("debug call failed") && $0.contains("caller=\(caller) ") }, "\(log.lines)")
     }
   }
 
