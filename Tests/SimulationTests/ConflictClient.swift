@@ -62,6 +62,17 @@ final class ConflictClient {
     begin()
   }
 
+  /// The process sleeps for a while, and the others go on.
+  func sleep(while others: () throws -> Void) throws {
+    world.note("client \(number) is suspended")
+    post(.suspend)
+    device.suspend(process)
+    try others()
+    world.note("client \(number) goes on")
+    device.resume(process)
+    post(.resume)
+  }
+
   /// Forgets everything that ends with the engine.
   private func forgetEngine() {
     driver.processEnded()
@@ -163,6 +174,12 @@ final class ConflictClient {
   }
 
   // MARK: - Timers
+
+  /// Stores what waits in memory for the file, which is free.
+  func storeHeldWrites() {
+    for _ in 0..<3 where !engine.heldWriteIDs.isEmpty { fireRetries() }
+    if !engine.heldWriteIDs.isEmpty { world.fail("client \(number) does not store what waits for the file") }
+  }
 
   func fireNextTimer() -> Bool {
     guard let next = timers.next(where: { $0 != .lruGarbageCollection }) else { return false }

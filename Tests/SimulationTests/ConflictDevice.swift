@@ -69,6 +69,19 @@ final class ConflictDevice {
     process.cache?.close()
   }
 
+  /// The system suspends the process, which has given its place back.
+  func suspend(_ process: Process) { locks.end(process.name) }
+  func resume(_ process: Process) { locks.resume(process.name) }
+
+  /// Nobody can write the file while the body runs, because another program writes it.
+  func withFileHeld(_ body: () throws -> Void) throws {
+    let holder = try Database(.file(path: file), options: .init(synchronous: .normal, busyTimeout: .zero))
+    defer { holder.close() }
+    try holder.execute("BEGIN IMMEDIATE")
+    try body()
+    try holder.execute("ROLLBACK")
+  }
+
   private var file: String { folder?.appendingPathComponent("cache.sqlite").path ?? "" }
 
   private func makeStore(in database: Database, _ user: String?, locks: (any ClientLocks)? = nil) throws -> LocalStore {

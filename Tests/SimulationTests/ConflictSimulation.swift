@@ -119,6 +119,8 @@ final class ConflictSimulation {
     case 64..<67 where client.device.place == .file: try damage(client)
     case 64..<72 where client.device.place == .shared: passTime(client)
     case 72..<78 where client.isComparing: try editMeanwhile(client)
+    case 78..<81 where client.device.place == .shared: try editWithLockedFile(client)
+    case 81..<84 where client.device.place == .shared: try sleep(client)
     default: _ = client.advance(succeeds: generator.chance(90))
     }
   }
@@ -152,6 +154,32 @@ final class ConflictSimulation {
       // A salvage keeps them.
       if damage == .lostTable, !hasUnreadableBases, try client.device.bases() != bases {
         fail("after a salvage it is not known any more the bases of writes: \(bases)")
+      }
+    }
+  }
+
+  /// The client makes an edit that it cannot store at once, and the others store theirs first.
+  private func editWithLockedFile(_ client: ConflictClient) throws {
+    note("the file of client \(client.number) is locked")
+    try client.device.withFileHeld { try edit(client) }
+    note("the file is free")
+    try others(than: client)
+    client.storeHeldWrites()
+  }
+
+  /// The client's process is suspended, perhaps for so long that the others take it for dead.
+  private func sleep(_ client: ConflictClient) throws {
+    try client.sleep { try others(than: client) }
+  }
+
+  private func others(than client: ConflictClient) throws {
+    for _ in 0..<Int.random(in: 0...12, using: &generator) {
+      let other = generator.pick(clients.filter { $0 !== client })
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0, 1: try edit(other)
+      case 2, 3: other.sendSnapshot()
+      case 4..<6 where other.device.place == .shared: other.fire(.clientMetadataRefresh)
+      default: _ = other.advance()
       }
     }
   }

@@ -6,12 +6,14 @@
   internal import HearthRPC
   internal import Logging
 
-  /// Lets three nodes work over a PostgreSQL server, in a database that is removed afterwards, and compares what they answer with what they should.
+  /// Lets three nodes work over a PostgreSQL server, in a database that is emptied afterwards, and compares what they answer with what they should.
   struct EngineTrial: Sendable {
     private let location: ClusterLocation
     private let historySeconds: Int
     private let id: DatabaseID
 
+    /// The project of the databases of trials, which lists of databases leave out.
+    static let project = "hearth-check"
     /// The random requests of the comparison.
     private static let requestCount = 400
     private static let clientCount = 16
@@ -21,7 +23,7 @@
     init(_ location: ClusterLocation, historySeconds: Int) {
       (self.location, self.historySeconds) = (location, historySeconds)
       let number = String(UInt64.random(in: 0 ... .max), radix: 36)
-      id = DatabaseID(projectID: "hearth-check", database: "check-\(number)")
+      id = DatabaseID(projectID: Self.project, database: "check-\(number)")
     }
 
     func run(_ report: inout ClusterCheck.Report) async throws(ServerError) {
@@ -88,26 +90,39 @@
 
     // MARK: - Removing
 
-    /// Removes a database with all that is kept of it.
+    /// Removes everything that a database holds.
+    ///
+    /// Its row and its newest version stay. A node that has seen the version, because a client of it has read the database meanwhile, would take a
+    /// server without it for one that has lost commits. And no other database gets its number.
     private static func remove(_ id: DatabaseID, on session: PostgresSession) throws {
       let numbers = try session.run(
         number.call(.bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8))))
       guard let number = try numbers.first?.int64(0) else { return }
-      for table in tables {
-        let statement = PostgresStatement(
-          "remove \(table) of check", "DELETE FROM \(table) WHERE database = $1", [.int8])
-        _ = try session.run(statement.call(.int8(number)))
+      let removals = tables.map { table in
+        PostgresStatement("remove \(table) of check", "DELETE FROM \(table) WHERE database = $1", [.int8])
       }
-      _ = try session.run(removal.call(.int8(number)))
+      _ = try ClusterOrder.begin(number, on: session)
+      _ = try session.run((removals + [endOfLog, commits]).map { $0.call(.int8(number)) } + [.commit])
     }
 
     private static let tables = [
       "hearth_documents", "hearth_changes", "hearth_entries", "hearth_indexes", "hearth_index_files",
-      "hearth_collections", "hearth_batch_responses", "hearth_tasks", "hearth_commits",
+      "hearth_collections", "hearth_batch_responses", "hearth_tasks",
     ]
     private static let number = PostgresStatement(
       "number of check", "SELECT number FROM hearth_databases WHERE project = $1 AND name = $2", [.bytea, .bytea])
-    private static let removal = PostgresStatement(
-      "remove database of check", "DELETE FROM hearth_databases WHERE number = $1", [.int8])
+    private static let endOfLog = PostgresStatement(
+      "end log of check",
+      """
+      UPDATE hearth_databases SET index_generation = index_generation + 1, index_state = index_state + 1, log_start = (
+        SELECT c.version FROM hearth_commits c WHERE c.database = $1 ORDER BY c.version DESC LIMIT 1)
+      WHERE number = $1
+      """, [.int8])
+    private static let commits = PostgresStatement(
+      "remove commits of check",
+      """
+      DELETE FROM hearth_commits WHERE database = $1 AND version < (
+        SELECT d.log_start FROM hearth_databases d WHERE d.number = $1)
+      """, [.int8])
   }
 #endif

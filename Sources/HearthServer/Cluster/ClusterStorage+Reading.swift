@@ -73,6 +73,9 @@
       }
     }
 
+    /// Has the listeners read the database again, which fails while its present cannot be read.
+    func wakeListeners() async { await tail.publishUnknown() }
+
     private static let present = PostgresStatement(
       "present",
       """

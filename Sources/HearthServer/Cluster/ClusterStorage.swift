@@ -40,6 +40,8 @@
       var historyBytes = 0
       /// The index file of the node, also for a database that does not exist yet; nil if it has none.
       var indexFile: ClusterIndexFile?
+      /// The highest number of any database when this one was looked up and was not there; nil before.
+      var absentBelow: Int64?
       /// The file of another node that was reported to the log, because its indexes count.
       var reportedFile: ClusterIndexFile.Declared?
     }
@@ -176,6 +178,43 @@
       if present != known { note(present) }
       return present
     }
+
+    /// True if the database was not there when it was looked up, and another one has been created since then.
+    ///
+    /// - Parameter highest: The highest number of a database.
+    func mustBeLookedUp(below highest: Int64) -> Bool {
+      state.withLock { $0.known.number == ClusterSchema.emptyDatabase && $0.absentBelow != highest }
+    }
+
+    /// As ``knownNow(on:)``, of some databases in one round trip.
+    ///
+    /// - Parameter highest: The highest number of a database that was read before; nil if it was not.
+    static func lookUp(_ storages: [ClusterStorage], below highest: Int64? = nil, on session: PostgresSession) throws {
+      guard !storages.isEmpty else { return }
+      let rows = try session.run(
+        foundOfMany.call(
+          .byteaArray(storages.map { Array($0.databaseID.projectID.utf8) }),
+          .byteaArray(storages.map { Array($0.databaseID.database.utf8) }), .int8(ClusterSchema.emptyDatabase)))
+      for row in rows {
+        let index = Int(try row.int64(0)) - 1
+        guard storages.indices.contains(index) else { continue }
+        let storage = storages[index]
+        storage.note(
+          Known(number: try row.int64(1), incarnation: try row.bytes(2), history: session.generation))
+        if let highest { storage.state.withLock { $0.absentBelow = highest } }
+      }
+    }
+
+    private static let foundOfMany = PostgresStatement(
+      "look databases up",
+      """
+      SELECT k.position, d.number, d.incarnation
+      FROM unnest($1, $2) WITH ORDINALITY AS k (project, name, position)
+      CROSS JOIN LATERAL (
+        SELECT number, incarnation FROM hearth_databases WHERE project = k.project AND name = k.name
+        UNION ALL SELECT number, incarnation FROM hearth_databases WHERE number = $3
+        ORDER BY number DESC LIMIT 1) AS d
+      """, [.byteaArray, .byteaArray, .int8])
 
     /// The facts that are known of the database, for a session that reads it later.
     func basis() -> (Known, ClusterBasis) {

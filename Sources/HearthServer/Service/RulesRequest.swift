@@ -43,21 +43,21 @@ struct RulesRequest: Sendable {
           "The body is not a JSON object with rules.files, an array of one file with content: "
             + #"{"rules": {"files": [{"content": "rules_version = '2'; …"}]}}"#)
       }
-      let name = String((files[0].name ?? "firestore.rules").prefix(200))
+      let fileName = String((files[0].name ?? "firestore.rules").prefix(200))
       let made: RuleSet
       do {
         made = try RuleSet(files[0].content)
       } catch {
         throw StatusError.invalid("The rules are not valid: \(error)")
       }
-      rules.replace(made, of: String(parts[1]), fileName: name)
+      rules.replace(made, of: String(parts[1]), fileName: fileName)
       guard !made.warnings.isEmpty else { return }
       for issue in made.warnings {
         logger.warning(
           "a warning about the rules",
           metadata: ["project": .escaped(parts[1]), "warning": .escapedLines("\(issue)")])
       }
-      try await call.send(Array((Self.answer(made, fileName: name).indented + "\n").utf8), isHeldBack: true)
+      try await call.send(Array((Self.answer(made, fileName: fileName).indented + "\n").utf8), isHeldBack: true)
     }
   }
 

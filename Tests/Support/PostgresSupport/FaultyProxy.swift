@@ -76,6 +76,8 @@
       var isRefusing = false
       var refusedCount = 0
       var isClosed = false
+      /// False once the listener's descriptor is closed. Somebody else may have its number then.
+      var isListening = true
     }
 
     package let port: Int
@@ -151,7 +153,7 @@
     package func close() {
       state.withLock { state in
         state.isClosed = true
-        Sockets.cut(listener)
+        if state.isListening { Sockets.cut(listener) }
         for link in state.links.values { Sockets.cut(link.client, link.server) }
       }
     }
@@ -184,7 +186,10 @@
         Thread.detachNewThread { [self] in forward(id, from: client, to: server, .toServer) }
         Thread.detachNewThread { [self] in forward(id, from: server, to: client, .toClient) }
       }
-      Sockets.close(listener)
+      state.withLock { state in
+        state.isListening = false
+        Sockets.close(listener)
+      }
     }
 
     private func forward(_ id: Int, from source: Int32, to sink: Int32, _ direction: Direction) {

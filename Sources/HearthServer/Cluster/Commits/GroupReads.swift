@@ -150,7 +150,7 @@
       "find database", "SELECT number, incarnation FROM hearth_databases WHERE project = $1 AND name = $2",
       [.bytea, .bytea])
 
-    private static let highestDatabase = PostgresStatement(
+    static let highestDatabase = PostgresStatement(
       "highest database", "SELECT number FROM hearth_databases ORDER BY number DESC LIMIT 1")
 
     private static let collections = PostgresStatement(

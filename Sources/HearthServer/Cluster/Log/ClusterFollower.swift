@@ -105,8 +105,8 @@
       }
       guard isDue else { return }
       do {
-        let found = try await engine.repeating(on: engine.polls, deadline: .now + Self.lookTime) { [listened] session in
-          try Self.poll(listened, on: session)
+        let found = try await engine.repeating(on: engine.polls, deadline: .now + Self.lookTime) {
+          [self, listened] session in try poll(listened, on: session)
         }
         if engine.availability.set(true) { engine.logger.info("PostgreSQL can be reached again") }
         note(found)
@@ -119,22 +119,45 @@
 
     private struct News: Sendable {
       var storage: ClusterStorage
-      var present: ClusterStorage.Present
+      /// A failure is that of this database alone.
+      var present: Result<ClusterStorage.Present, any Error>
     }
 
-    /// Reads the present of some databases: one round trip, however many they are.
-    private static func poll(_ storages: [ClusterStorage], on session: PostgresSession) throws -> [News] {
-      for storage in storages { _ = try storage.knownNow(on: session) }
+    /// Reads the present of some databases: one round trip, however many they are. One more looks for those that were not there, if any
+    /// database was created since then, and one for all of them in a new history.
+    private func poll(_ storages: [ClusterStorage], on session: PostgresSession) throws -> [News] {
+      try ClusterStorage.lookUp(storages.filter { $0.known.history != session.generation }, on: session)
       let bases = storages.map { $0.basis() }
-      let rows = try session.run(
-        presents.call(.int8Array(bases.map(\.0.number)), .int8Array(bases.map(\.1.seen.microseconds))))
-      return try rows.compactMap { row in
+      let results = try session.run([
+        Self.presents.call(.int8Array(bases.map(\.0.number)), .int8Array(bases.map(\.1.seen.microseconds))),
+        GroupReads.highestDatabase.call(),
+      ])
+      let highest = try results[1].first?.int64(0) ?? ClusterSchema.emptyDatabase
+      let absent = storages.filter { $0.mustBeLookedUp(below: highest) }
+      try ClusterStorage.lookUp(absent, below: highest, on: session)
+      // What was created meanwhile has another present.
+      if absent.contains(where: { $0.known.number != ClusterSchema.emptyDatabase }) { wake.yield() }
+      return try results[0].compactMap { row in
         let index = Int(try row.int64(0)) - 1
         guard storages.indices.contains(index) else { return nil }
         let (storage, (known, basis)) = (storages[index], bases[index])
-        return News(
-          storage: storage,
-          present: try ClusterStorage.Present(row, of: known, since: basis, in: storage.engine, on: session))
+        guard storage.known == known else { return nil }
+        return News(storage: storage, present: try Self.present(row, of: storage, known, basis, on: session))
+      }
+    }
+
+    /// - Throws: What concerns all databases.
+    private static func present(
+      _ row: PostgresRow, of storage: ClusterStorage, _ known: ClusterStorage.Known, _ basis: ClusterBasis,
+      on session: PostgresSession
+    ) throws -> Result<ClusterStorage.Present, any Error> {
+      do {
+        return .success(
+          try ClusterStorage.Present(row, of: known, since: basis, in: storage.engine, on: session))
+      } catch let error as PostgresError where error.kind == .badResult {
+        return .failure(error)
+      } catch let error as StatusError where error.code == .dataLoss {
+        return .failure(error)
       }
     }
 
@@ -142,10 +165,17 @@
       for news in found {
         Task { [self] in
           let start = engine.clock.node.elapsedMicroseconds
-          guard await news.storage.follow(news.present) else { return }
-          noteCommitsOfOthers()
-          let age = max(0, news.present.time.microseconds - news.present.latest.microseconds)
-          engine.metrics?.found(after: .microseconds(age + engine.clock.node.elapsedMicroseconds - start))
+          switch news.present {
+          case .success(let present):
+            guard await news.storage.follow(present) else { return }
+            noteCommitsOfOthers()
+            let age = max(0, present.time.microseconds - present.latest.microseconds)
+            engine.metrics?.found(after: .microseconds(age + engine.clock.node.elapsedMicroseconds - start))
+          case .failure(let error):
+            // Logged, as for a caller; then the listeners find it out by themselves.
+            _ = engine.status(of: error, in: news.storage.databaseID)
+            await news.storage.wakeListeners()
+          }
         }
       }
     }

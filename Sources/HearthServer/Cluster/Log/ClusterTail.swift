@@ -91,6 +91,11 @@
       through = change.version
     }
 
+    /// Publishes a version that the database does not have: those who follow it read it.
+    func publishUnknown() {
+      if let next = try? through.next() { publishUnknown(through: next) }
+    }
+
     private func publishUnknown(through version: SnapshotVersion) {
       publish(CommittedChange(unknownThrough: version))
     }

@@ -18,6 +18,8 @@
       var historyBytes: Int64
       /// True if history was dropped before its time.
       var isCut: Bool
+      /// True if the next round has more to remove.
+      var hasMore: Bool
     }
 
     /// The rows that one statement removes at most.
@@ -43,11 +45,13 @@
         _ = try ClusterOrder.begin(database, on: session)
         _ = try session.run([Self.raise.call(.int8(database), .int8(start)), .commit])
       }
-      try remove(Self.changes, through: start, on: session)
-      try remove(Self.commits, through: min(start, latest - 1, now - Self.commitMicroseconds), on: session)
-      try removeResponses(now: now, on: session)
-      try removeTransactions(now: now, on: session)
-      return Report(historyBytes: try bytes(after: start, on: session), isCut: isCut)
+      let ends = [
+        try remove(Self.changes, through: start, on: session),
+        try remove(Self.commits, through: min(start, latest - 1, now - Self.commitMicroseconds), on: session),
+        try removeResponses(now: now, on: session), try removeTransactions(now: now, on: session),
+      ]
+      return Report(
+        historyBytes: try bytes(after: start, on: session), isCut: isCut, hasMore: ends.contains(false))
     }
 
     // MARK: - History
@@ -69,21 +73,24 @@
     }
 
     /// Removes the rows of a table up to a version, at most those of a round.
-    private func remove(_ table: VersionedTable, through version: Int64, on session: PostgresSession) throws {
+    ///
+    /// - Returns: False if there are more.
+    private func remove(_ table: VersionedTable, through version: Int64, on session: PostgresSession) throws -> Bool {
       for _ in 0..<Self.stepsOfRound {
         // Whole versions: a bound of some rows costs one look into the index.
         let bound = try session.run(
           table.bound.call(.int8(database), .int8(version), .int8(Self.rowsAtOnce))
         ).first?.int64(0)
         _ = try session.run(table.delete.call(.int8(database), .int8(bound ?? version)))
-        if bound == nil { return }
+        if bound == nil { return true }
       }
+      return false
     }
 
     // MARK: - Answers and transactions
 
-    private func removeResponses(now: Int64, on session: PostgresSession) throws {
-      try remove(Self.responses, through: now - responses.microseconds, on: session)
+    private func removeResponses(now: Int64, on session: PostgresSession) throws -> Bool {
+      guard try remove(Self.responses, through: now - responses.microseconds, on: session) else { return false }
       let (own, ofMany) = (responses.share(ofMany: false), responses.share(ofMany: true))
       _ = try session.run(
         Self.trimClients.call(
@@ -91,9 +98,10 @@
       _ = try session.run(
         Self.trimResponses.call(
           .int8(database), .int8(responses.count), .int8(responses.bytes), .int8(Int64(ResponseRetention.fairCount))))
+      return true
     }
 
-    private func removeTransactions(now: Int64, on session: PostgresSession) throws {
+    private func removeTransactions(now: Int64, on session: PostgresSession) throws -> Bool {
       // A commit that ends a transaction whose time is nearly over removes the same rows in another order.
       let end = now - Self.graceMicroseconds
       for _ in 0..<Self.stepsOfRound {
@@ -101,8 +109,9 @@
           Self.removeReads.call(.int8(end), .int8(Self.rowsAtOnce)),
           Self.removeTransactions.call(.int8(end), .int8(Self.rowsAtOnce)),
         ])
-        if removed[0].affectedCount < Int(Self.rowsAtOnce), removed[1].affectedCount < Int(Self.rowsAtOnce) { return }
+        if removed.allSatisfy({ $0.affectedCount < Int(Self.rowsAtOnce) }) { return true }
       }
+      return false
     }
   }
 #endif

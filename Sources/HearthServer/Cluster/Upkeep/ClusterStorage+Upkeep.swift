@@ -6,19 +6,27 @@
   internal import Synchronization
 
   extension ClusterStorage {
+    /// The rounds after which other databases have their turn, in microseconds. The next upkeep comes after about as long.
+    private static let upkeepTime: Int64 = 45_000_000
+
     /// Called every now and then by each node that has the database open. One of them does the work.
     func trimHistory() async {
       await tendIndexes()
-      let known = self.known
-      // Also the empty database: each version that a database without commits shows adds a row to it.
-      guard !state.withLock({ $0.isClosed }) else { return }
-      let janitor = ClusterJanitor(
-        database: known.number, history: HistoryRetention(limits), responses: responseRetention, engine: engine)
+      let end = engine.clock.node.elapsedMicroseconds + Self.upkeepTime
       do {
-        let report = try await engine.commits.withSession(deadline: .now + .seconds(60)) { try janitor.run(on: $0) }
-        guard let report else { return }
-        state.withLock { $0.historyBytes = Int(clamping: report.historyBytes) }
-        guard report.isCut else { return }
+        var isCut = false
+        // As many rounds as there is something to remove: what many writers add in a minute is more than a round removes.
+        while let report = try await trimOnce() {
+          state.withLock { $0.historyBytes = Int(clamping: report.historyBytes) }
+          isCut = isCut || report.isCut
+          guard report.hasMore else { break }
+          guard engine.clock.node.elapsedMicroseconds < end else {
+            logger.warning(
+              "history grows faster than it is removed", metadata: ["database": .escaped(databaseID)])
+            break
+          }
+        }
+        guard isCut else { return }
         metrics?.exceeded(.historyBytes)
         logger.warning(
           "change log is at its limit",
@@ -27,6 +35,15 @@
         logger.error(
           "history cannot be trimmed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       }
+    }
+
+    /// - Returns: Nil if another node has begun a round, or the database is closed.
+    private func trimOnce() async throws -> ClusterJanitor.Report? {
+      // Also the empty database: each version that a database without commits shows adds a row to it.
+      guard !state.withLock({ $0.isClosed }) else { return nil }
+      let janitor = ClusterJanitor(
+        database: known.number, history: HistoryRetention(limits), responses: responseRetention, engine: engine)
+      return try await engine.commits.withSession(deadline: .now + .seconds(60)) { try janitor.run(on: $0) }
     }
   }
 #endif
