@@ -75,7 +75,7 @@
         commandName: "check", abstract: "Check that a PostgreSQL server does what the servers need.",
         discussion: """
           Looks at its settings and the tables, and tries that commits are seen in their order, that one lock makes others wait, and that \
-          notifications arrive. Then three nodes carry out random requests in a database of their own, which is removed afterwards. Their \
+          notifications arrive. Then three nodes carry out random requests in a database of their own, which is emptied afterwards. Their \
           answers are compared with those of a database in memory. Last, clients carry out transactions at all three nodes, and the check \
           looks for contradictions in what they have read.
 

@@ -45,6 +45,9 @@
       guard !facts.isInRecovery, !facts.isReadOnly else { return report }
       do throws(ServerError) {
         try await ClusterSetup(location).checkSchema()
+        let faults = try await ClusterSetup(location).perform { try TableCheck.differences(on: $0) }
+        for fault in faults { report.add("tables", fault, isGood: false) }
+        guard faults.isEmpty else { return report }
         report.add("tables", "schema \(ClusterSchema.version)")
       } catch {
         report.add("tables", error.description, isGood: false)

@@ -12,8 +12,6 @@
     private let historySeconds: Int
     private let id: DatabaseID
 
-    /// The project of the databases of trials, which lists of databases leave out.
-    static let project = "hearth-check"
     /// The random requests of the comparison.
     private static let requestCount = 400
     private static let clientCount = 16
@@ -23,11 +21,12 @@
     init(_ location: ClusterLocation, historySeconds: Int) {
       (self.location, self.historySeconds) = (location, historySeconds)
       let number = String(UInt64.random(in: 0 ... .max), radix: 36)
-      id = DatabaseID(projectID: Self.project, database: "check-\(number)")
+      id = DatabaseID(projectID: ClusterSchema.checkProject, database: "check-\(number)")
     }
 
     func run(_ report: inout ClusterCheck.Report) async throws(ServerError) {
       let quiet = Logger(label: "check") { _ in SwiftLogNoOpLogHandler() }
+      try await ClusterSetup(location).perform { try Self.removeFormer(on: $0) }
       var opened: [any Databases] = []
       var found: Result<Void, any Error> = .success(())
       do {
@@ -92,7 +91,7 @@
 
     /// Removes everything that a database holds.
     ///
-    /// Its row and its newest version stay. A node that has seen the version, because a client of it has read the database meanwhile, would take a
+    /// Its row and its newest version stay. A node that has seen the version, because a client of it has read the database in between, would take a
     /// server without it for one that has lost commits. And no other database gets its number.
     private static func remove(_ id: DatabaseID, on session: PostgresSession) throws {
       let numbers = try session.run(
@@ -105,6 +104,22 @@
       _ = try session.run((removals + [endOfLog, commits]).map { $0.call(.int8(number)) } + [.commit])
     }
 
+    /// Empties the databases of checks that were interrupted, at least an hour ago: those of others may go on.
+    private static func removeFormer(on session: PostgresSession) throws {
+      for row in try session.run(former.call(.bytea(Array(ClusterSchema.checkProject.utf8)))) {
+        let name = String(decoding: try row.bytes(0), as: UTF8.self)
+        try remove(DatabaseID(projectID: ClusterSchema.checkProject, database: name), on: session)
+      }
+    }
+
+    private static let former = PostgresStatement(
+      "databases of former checks",
+      """
+      SELECT d.name FROM hearth_databases d WHERE d.project = $1
+        AND EXISTS (SELECT 1 FROM hearth_collections c WHERE c.database = d.number)
+        AND (SELECT c.version FROM hearth_commits c WHERE c.database = d.number ORDER BY c.version DESC LIMIT 1)
+          < extract(epoch FROM clock_timestamp() - interval '1 hour') * 1000000
+      """, [.bytea])
     private static let tables = [
       "hearth_documents", "hearth_changes", "hearth_entries", "hearth_indexes", "hearth_index_files",
       "hearth_collections", "hearth_batch_responses", "hearth_tasks",

@@ -30,6 +30,31 @@
       }
     }
 
+    @Test("a listener of a damaged database ends, and those of the node's other databases hear what changes")
+    func damagedListener() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let served = try await cluster.served([ServerFixture.database, DatabaseID(projectID: "other")])
+        let (damaged, sound) = (served[0], served[1])
+        for one in served { try await one.storage.set("c/a") }
+        var (unlucky, lucky) = (Listener(damaged), Listener(sound))
+        _ = try await unlucky.add(Self.all)
+        _ = try await lucky.add(Self.all)
+        try await cluster.execute("UPDATE hearth_commits SET version = \(Int64.max) WHERE database = 1")
+        let error = await #expect(throws: StatusError.self) {
+          while true { _ = try await unlucky.catchUp() }
+        }
+        #expect(error?.code == .internal)
+        let other = try await cluster.node().storage(DatabaseID(projectID: "other"))
+        for number in 0..<3 {
+          let version = try await other.set("c/\(number)")
+          let feed = sound.feed
+          try await waitUntil { feed.latestVersion >= version }
+          #expect(try await lucky.catchUp() == ["c/\(number) in 2", "snapshot"])
+        }
+        #expect(damaged.storage.engine.availability.isAvailable)
+      }
+    }
+
     @Test("the last version that there is has no next one")
     func lastVersion() async throws {
       try await ClusterFixture.withCluster { cluster in

@@ -64,6 +64,28 @@
       }
     }
 
+    @Test("listeners of databases that do not exist hear of their first commits, which another node makes")
+    func absentDatabases() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let ids = (0..<40).map { DatabaseID(projectID: "absent-\($0)") }
+        var hooks = ClusterEngine.Hooks()
+        hooks.sendsHints = false
+        let served = try await cluster.served(ids, hooks: hooks)
+        var listeners = served.map { Listener($0) }
+        for index in listeners.indices { _ = try await listeners[index].add(Self.all) }
+        let other = try await cluster.node(hooks: hooks)
+        for index in [3, 39, 17] {
+          let version = try await other.storage(ids[index]).set("c/a")
+          let feed = served[index].feed
+          try await waitUntil { feed.latestVersion >= version }
+          #expect(try await listeners[index].catchUp() == ["c/a in 2", "snapshot"])
+          let next = try await other.storage(ids[index]).commit(.delete(key("c/a")))
+          try await waitUntil { feed.latestVersion >= next }
+          #expect(try await listeners[index].catchUp() == ["c/a deleted 2", "snapshot"])
+        }
+      }
+    }
+
     @Test("each commit of two nodes reaches the listeners of both, once and in order")
     func bothNodes() async throws {
       try await ClusterFixture.withCluster { cluster in
@@ -174,16 +196,26 @@
     func served(
       hooks: ClusterEngine.Hooks = .init(), polling: Duration = .milliseconds(20), port: Int? = nil
     ) async throws -> ServedDatabase {
+      try await served([ServerFixture.database], hooks: hooks, polling: polling, port: port)[0]
+    }
+
+    /// Some databases of one node.
+    func served(
+      _ ids: [DatabaseID], hooks: ClusterEngine.Hooks = .init(), polling: Duration = .milliseconds(20), port: Int? = nil
+    ) async throws -> [ServedDatabase] {
       let engine = try await node(port: port, polling: polling, hooks: hooks).engine
-      let storage = try await ClusterStorage.open(ServerFixture.database, in: engine)
-      let follower = ClusterFollower(engine) { [storage] }
+      var storages: [ClusterStorage] = []
+      for id in ids { storages.append(try await ClusterStorage.open(id, in: engine)) }
+      let follower = ClusterFollower(engine) { [storages] in storages }
       try follower.begin()
       follow(follower)
-      let transactions = ClusterTransactions(of: storage, limits: DatabaseLimits(), metrics: nil)
-      return ServedDatabase(
-        storage: storage,
-        database: HostedDatabase(id: ServerFixture.database, storage: storage, transactions: transactions),
-        follower: follower)
+      return storages.map { storage in
+        let transactions = ClusterTransactions(of: storage, limits: DatabaseLimits(), metrics: nil)
+        return ServedDatabase(
+          storage: storage,
+          database: HostedDatabase(id: storage.databaseID, storage: storage, transactions: transactions),
+          follower: follower)
+      }
     }
   }
 #endif

@@ -216,7 +216,88 @@
       #expect(lines.last?.hasPrefix("ok  history: ") == true && lines.last?.hasSuffix("strictly serialisable") == true)
       for table in ["databases", "documents", "changes", "commits", "entries", "collections"] {
         let count = try await cluster.execute("SELECT 1 FROM hearth_\(table)").count
-        #expect(count == (["databases", "commits"].contains(table) ? 1 : 0), "\(table)")
+        // Of the empty database, and of the one of the check, whose number no other one gets.
+        #expect(count == (["databases", "commits"].contains(table) ? 2 : 0), "\(table)")
+      }
+    }
+
+    @Test(
+      "the check names what a table lacks, or has too much",
+      arguments: [
+        ("ALTER TABLE hearth_documents SET UNLOGGED", "hearth_documents: the table is unlogged, and must be logged"),
+        ("ALTER TABLE hearth_era SET LOGGED", "hearth_era: the table is logged, and must be unlogged"),
+        (
+          "ALTER TABLE hearth_commits DROP CONSTRAINT hearth_commits_pkey",
+          "hearth_commits: index hearth_commits_pkey is missing"
+        ),
+        ("DROP INDEX hearth_deletes", "hearth_changes: index hearth_deletes is missing"),
+        ("ALTER TABLE hearth_tasks DROP COLUMN until", "hearth_tasks: column until is missing"),
+        (
+          "ALTER TABLE hearth_tasks ALTER holder TYPE int",
+          "hearth_tasks: column holder is integer NOT NULL, and must be bigint"
+        ),
+        ("DELETE FROM hearth_cluster", "hearth_cluster: the row that hearth storage create makes is missing"),
+        ("DELETE FROM hearth_databases", "hearth_databases: the row"),
+      ])
+    func tables(statement: String, fault: String) async throws {
+      try await ClusterFixture.withCluster { cluster in
+        func check() async throws -> [String] {
+          let found = Mutex<[String]>([])
+          _ = try await ClusterCheck(cluster.location, historySeconds: nil).run { line in
+            found.withLock { $0.append(line) }
+          }
+          return found.withLock { $0 }.filter { $0.contains(" tables: ") }
+        }
+        let schemas = "SELECT 1 FROM pg_namespace WHERE nspname LIKE 'hearth%'"
+        #expect(try await check() == ["ok  tables: schema 1"])
+        try await cluster.execute(statement)
+        let lines = try await check()
+        #expect(lines.contains { $0.hasPrefix("BAD tables: \(fault)") }, "\(lines)")
+        #expect(try await cluster.execute(schemas).isEmpty)
+      }
+    }
+
+    @Test("a check empties the databases of checks that were interrupted long ago")
+    func interruptedChecks() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let former = DatabaseID(projectID: "hearth-check", database: "check-former")
+        try await cluster.node().storage(former).set("c/a")
+        try await cluster.execute("UPDATE hearth_commits SET version = version - 7200000000")
+        _ = try await ClusterCheck(cluster.location, historySeconds: 1).run { _ in }
+        #expect(try await cluster.execute("SELECT 1 FROM hearth_documents").isEmpty)
+      }
+    }
+
+    @Test("a node whose client reads the database of a check takes its end for no loss of commits, and lists it not")
+    func checkInUse() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let node = try await cluster.node()
+        let storage = try await node.storage()
+        let written = try await storage.set("c/a")
+        let check = Task {
+          try await ClusterCheck(cluster.location, historySeconds: 1).run { _ in }
+        }
+        var names: [DatabaseID] = []
+        while names.isEmpty {
+          names = try await cluster.execute("SELECT project, name FROM hearth_databases WHERE number > 1").map {
+            DatabaseID(
+              projectID: String(decoding: try $0.bytes(0), as: UTF8.self),
+              database: String(decoding: try $0.bytes(1), as: UTF8.self))
+          }
+        }
+        let read = try await node.storage(names[0])
+        let seen = try await read.currentVersion()
+        _ = try await check.value
+        #expect(try await read.currentVersion() >= seen)
+        #expect(try await storage.currentVersion() == written)
+        // A session that is opened now compares what the node has seen.
+        let epochs = storage.epochs.all.map(\.id)
+        let later = try await cluster.node().storage()
+        #expect(later.epochs.all.map(\.id) == epochs)
+        try await ServerFixture.withServerAlone(storage: .cluster(cluster.location)) { _ in
+        } _: { server in
+          #expect(try await server.databaseNames() == [ServerFixture.database])
+        }
       }
     }
   }

@@ -76,7 +76,7 @@
       var isRefusing = false
       var refusedCount = 0
       var isClosed = false
-      /// False once the listener's descriptor is closed. Somebody else may have its number then.
+      /// False once the listener's descriptor is closed. Another socket may have its number then.
       var isListening = true
     }
 

@@ -112,7 +112,7 @@
               projectID: String(decoding: try row.bytes(0), as: UTF8.self),
               database: String(decoding: try row.bytes(1), as: UTF8.self))
           }
-        }.filter { $0.projectID != EngineTrial.project }.sorted()
+        }.filter { $0.projectID != ClusterSchema.checkProject }.sorted()
       } catch {
         throw StatusError(postgres: error)
       }

@@ -135,7 +135,7 @@
       let highest = try results[1].first?.int64(0) ?? ClusterSchema.emptyDatabase
       let absent = storages.filter { $0.mustBeLookedUp(below: highest) }
       try ClusterStorage.lookUp(absent, below: highest, on: session)
-      // What was created meanwhile has another present.
+      // What was created since then has another present.
       if absent.contains(where: { $0.known.number != ClusterSchema.emptyDatabase }) { wake.yield() }
       return try results[0].compactMap { row in
         let index = Int(try row.int64(0)) - 1
