@@ -13,11 +13,23 @@
       try requireOpen()
       do {
         return try await engine.reading { [self] session in
-          try body(session, knownNow(on: session).number)
+          try withNumber(on: session) { try body(session, $0) }
         }
       } catch {
         throw engine.status(of: error, in: databaseID)
       }
+    }
+
+    /// Runs `body` with the number of the database, and again if the database was not there when it was looked up, but is there for `body`.
+    ///
+    /// A result of the empty database may have a version above those of one that was created before its snapshot was taken. What is not there
+    /// after `body`, or in the snapshot of its transaction, was not there for `body`.
+    func withNumber<Result>(on session: PostgresSession, _ body: (Int64) throws -> Result) throws -> Result {
+      let number = try knownNow(on: session).number
+      let result = try body(number)
+      guard number == ClusterSchema.emptyDatabase else { return result }
+      let present = try knownNow(on: session).number
+      return present == number ? result : try body(present)
     }
 
     func currentVersion() async throws(StatusError) -> SnapshotVersion {
@@ -74,7 +86,7 @@
     }
 
     /// Has the listeners read the database again, which fails while its present cannot be read.
-    func wakeListeners() async { await tail.publishUnknown() }
+    func wakeListeners() async { await tail.wakeListeners() }
 
     private static let present = PostgresStatement(
       "present",

@@ -1,6 +1,7 @@
 #if PostgreSQL
   import HearthModel
   import HearthPostgres
+  import HearthRPC
   import PostgresSupport
   import TestSupport
   import Testing

@@ -1,4 +1,5 @@
 #if PostgreSQL
+  import Dispatch
   import HearthModel
   import HearthPostgres
   import PostgresSupport
@@ -123,6 +124,37 @@
         #expect(try await storages[1].number("c/n") == 10)
       }
     }
+
+    @Test("a read that has found no database begins again if one was created before its snapshot was taken")
+    func createdBeforeSnapshot() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let (node, other) = (try await cluster.node("one"), try await cluster.node("two"))
+        let storage = try await node.storage()
+        let (isLookedUp, isCreated) = (Mutex(false), DispatchSemaphore(value: 0))
+        let read = Task {
+          try await storage.reading { session, number in
+            if number == ClusterSchema.emptyDatabase {
+              isLookedUp.withLock { $0 = true }
+              isCreated.wait()
+            }
+            let version = try session.run(Self.latest.call(.int8(number))).only().version(0)
+            return (number, version)
+          }
+        }
+        try await waitUntil { isLookedUp.withLock { $0 } }
+        let created = try await other.storage().set("c/a")
+        // The empty database has a later version: one at which another client reads a database that does not exist.
+        let absent = try await other.storage(DatabaseID(projectID: "absent"))
+        let time = try await absent.present().time
+        _ = try await absent.snapshot(at: time.truncatedToMicroseconds())
+        isCreated.signal()
+        let (number, version) = try await read.value
+        #expect(number == 1 && version == created)
+      }
+    }
+
+    private static let latest = PostgresStatement(
+      "latest of test", "SELECT version FROM hearth_commits WHERE database = $1 ORDER BY version DESC LIMIT 1", [.int8])
   }
 
   extension ClusterFixture {

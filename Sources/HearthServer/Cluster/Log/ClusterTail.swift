@@ -87,13 +87,14 @@
 
     private func publish(_ change: CommittedChange) {
       guard change.version > through else { return }
-      feed.publish(change)
+      // At most a microsecond behind what has woken the listeners.
+      if change.version > feed.latestVersion { feed.publish(change) }
       through = change.version
     }
 
-    /// Publishes a version that the database does not have: those who follow it read it.
-    func publishUnknown() {
-      if let next = try? through.next() { publishUnknown(through: next) }
+    /// Publishes a version that the database does not have, so that its listeners read the database. ``through`` stays: nothing is published.
+    func wakeListeners() {
+      if let next = try? feed.latestVersion.next() { feed.publish(CommittedChange(unknownThrough: next)) }
     }
 
     private func publishUnknown(through version: SnapshotVersion) {

@@ -115,8 +115,9 @@
       try storage.requireOpen()
       return try await CallSender.$current.withValue(Self.sender) {
         try await storage.engine.repeating(on: storage.engine.reads, deadline: deadline) { session in
-          try storage.reader(storage.knownNow(on: session).number)
-            .presentDocumentsEach(keys, bytes: PieceSizes().bytes, on: session)
+          try storage.withNumber(on: session) {
+            try storage.reader($0).presentDocumentsEach(keys, bytes: PieceSizes().bytes, on: session)
+          }
         }
       }
     }
