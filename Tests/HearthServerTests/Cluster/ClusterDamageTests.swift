@@ -56,6 +56,27 @@
       }
     }
 
+    @Test("a row of the log that cannot be read ends the listeners that need it, and no others")
+    func damagedLog() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        var hooks = ClusterEngine.Hooks()
+        hooks.sendsHints = false
+        let standing = try await cluster.served(hooks: hooks, polling: .seconds(3_600))
+        let other = try await cluster.node(hooks: hooks).storage()
+        for path in ["good/a", "bad/a"] { try await other.set(path) }
+        var (sound, unlucky) = (Listener(standing), Listener(standing))
+        _ = try await sound.add(Query(path: path("good")))
+        _ = try await unlucky.add(Query(path: path("bad")))
+        try await other.set("bad/a", ["n": 1.value])
+        try await cluster.execute("UPDATE hearth_changes SET old_fields = NULL WHERE old_version > 0")
+        try await other.set("good/b")
+        try await standing.storage.catchUpFeed(seen: nil)
+        #expect(try await sound.catchUp() == ["good/b in 2", "snapshot"])
+        let error = await #expect(throws: StatusError.self) { _ = try await unlucky.catchUp() }
+        #expect(error?.code == .dataLoss)
+      }
+    }
+
     @Test("the last version that there is has no next one")
     func lastVersion() async throws {
       try await ClusterFixture.withCluster { cluster in

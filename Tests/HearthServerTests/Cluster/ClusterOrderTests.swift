@@ -130,7 +130,8 @@
       try await ClusterFixture.withCluster { cluster in
         let (node, other) = (try await cluster.node("one"), try await cluster.node("two"))
         let storage = try await node.storage()
-        let (isLookedUp, isCreated) = (Mutex(false), DispatchSemaphore(value: 0))
+        let isLookedUp = Mutex(false)
+        let isCreated = DispatchSemaphore(value: 0)
         let read = Task {
           try await storage.reading { session, number in
             if number == ClusterSchema.emptyDatabase {

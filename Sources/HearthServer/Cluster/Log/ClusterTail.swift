@@ -44,7 +44,7 @@
           try await reading.value.get()
         } else if feed.hasListeners {
           let start = through
-          let task = Task { await self.read(storage) }
+          let task = Task { await self.read(storage, atLeastTo: version) }
           reading = task
           try await task.value.get()
           if through == start {
@@ -56,7 +56,10 @@
       }
     }
 
-    private func read(_ storage: ClusterStorage) async -> Result<Void, StatusError> {
+    /// - Parameter version: It is in the database.
+    private func read(
+      _ storage: ClusterStorage, atLeastTo version: SnapshotVersion
+    ) async -> Result<Void, StatusError> {
       // Before its task ends: callers that have waited for it look again at once.
       defer { reading = nil }
       let start = through
@@ -81,7 +84,10 @@
         if latest > through { publish(CommittedChange(version: latest)) }
         return .success(())
       } catch {
-        return .failure(error)
+        // A row of the log cannot be read: those whose targets it concerns find that out, the others do not need it.
+        guard error.code == .dataLoss || error.code == .internal else { return .failure(error) }
+        publishUnknown(through: version)
+        return .success(())
       }
     }
 
