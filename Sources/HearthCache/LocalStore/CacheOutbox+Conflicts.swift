@@ -3,19 +3,25 @@ internal import HearthStore
 
 /// Conflicts: pending writes whose documents others have changed.
 extension CacheOutbox {
-  /// The documents of a write under rules for conflicts as the active user's local view shows them; unknown ones while the file cannot be read.
-  /// Does not wait for other processes.
-  package func documentsUnderRules(of mutations: [Mutation]) -> DocumentMap {
+  /// The documents of a write under rules for conflicts as its author sees them. Does not wait for other processes.
+  ///
+  /// - Parameter author: Not the active user while a change of the user waits for the file.
+  package func documentsUnderRules(of mutations: [Mutation], by author: String?) -> [DocumentKey: SeenDocument] {
     let keys = bases.keysUnderRules(of: mutations)
-    var found = DocumentMap(uniqueKeysWithValues: keys.map { ($0, .unknown($0)) })
-    guard !keys.isEmpty else { return found }
+    var seen = Dictionary(uniqueKeysWithValues: keys.map { ($0, SeenDocument.unread) })
+    guard !keys.isEmpty else { return seen }
     transactions.tables.database.waiting(atMost: .zero) {
-      found =
+      seen =
         (try? transactions.read("Look at documents under rules") {
-          try localDocuments.localView(of: Array(keys), user: try transactions.user.row())
-        }) ?? found
+          let view = try localDocuments.localView(of: Array(keys), user: try transactions.user.row(of: .user(author)))
+          let remote = try localDocuments.remoteDocuments(for: keys)
+          return Dictionary(
+            uniqueKeysWithValues: keys.map { key in
+              (key, .read(view[key] ?? .unknown(key), remoteVersion: remote[key]?.version ?? .none))
+            })
+        }) ?? seen
     }
-    return found
+    return seen
   }
 
   /// Part of ``LocalStore/resolveConflict(_:_:of:at:)``.

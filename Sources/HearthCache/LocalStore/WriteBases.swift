@@ -38,14 +38,15 @@ final class WriteBases {
   ///   backend.
   func keep(
     of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid],
-    seen: [DocumentKey: Document]?, user: MutationQueue.UserRow
+    seen: [DocumentKey: SeenDocument]?, user: MutationQueue.UserRow
   ) throws -> [DocumentKey: Precondition]? {
     var known: [DocumentKey: BaseDocument] = [:]
     var areAllKnown = true
     for key in keysUnderRules(of: mutations).sorted() {
       let pending = try queue.firstPendingBatchIDs(2, for: key, user: user)
       guard let first = pending.first else {
-        let base = Self.base(remote[key] ?? .unknown(key), seen: seen?[key])
+        let document = remote[key] ?? .unknown(key)
+        let base = seen?[key]?.base(over: document) ?? BaseDocument(document)
         try table.set(base, of: key, user: user)
         known[key] = base
         if base.mustBeCompared { areAllKnown = false }
@@ -62,24 +63,13 @@ final class WriteBases {
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
   }
 
-  /// The base of a document's oldest write.
-  ///
-  /// - Parameters:
-  ///   - remote: The document when the write is stored.
-  ///   - seen: The document that its author saw, if that was earlier. It counts if its contents have changed since: the view that a write was
-  ///     made over may also have shown earlier writes, which the backend has by now.
-  private static func base(_ remote: Document, seen: Document?) -> BaseDocument {
-    guard var seen, seen.isFound || seen.isMissing, !BaseDocument(remote).hasContents(of: seen) else {
-      return BaseDocument(remote)
-    }
-    seen.mutationState = .synced
-    return BaseDocument(seen, isOutdated: true)
-  }
-
   /// The document that the author of a write saw; nil if that is not known.
-  private static func shown(_ present: Document?, _ seen: [DocumentKey: Document]?, _ key: DocumentKey) -> Document? {
+  private static func shown(
+    _ present: Document?, _ seen: [DocumentKey: SeenDocument]?, _ key: DocumentKey
+  ) -> Document? {
     guard let seen else { return present }
-    return seen[key].flatMap { $0.isUnknown ? nil : $0 }
+    guard case .read(let document, _)? = seen[key] else { return nil }
+    return document
   }
 
   /// Creates the missing row of a document with pending batches. Neither their base nor their result is known.

@@ -22,9 +22,9 @@ package struct LocalWrite: Equatable, Sendable {
   package var resubmits: BatchID?
   /// The identity of the refused batch; nil to go by its number alone.
   package var resubmitsIdentity: BatchIdentity?
-  /// For a write that has waited in memory: the documents under rules for conflicts as its author saw them, as far as they are known. Nil for
-  /// a write that is stored when it is made, over what its author sees.
-  package var seen: [DocumentKey: Document]?
+  /// For a write that has waited in memory: its documents under rules for conflicts as its author saw them. Nil for a write that is stored
+  /// when it is made, over what its author sees.
+  package var seen: [DocumentKey: SeenDocument]?
 
   /// - Parameter id: The default is for callers that hear of no completion.
   package init(

@@ -60,8 +60,8 @@ struct HeldCalls {
 
   /// In the order in which they were made.
   private(set) var writes: [HeldWrite]
-  /// The documents under rules for conflicts that the writes change.
-  private var documentsUnderRules: Set<DocumentKey> = []
+  /// The documents under rules for conflicts that the writes change, of each of their users.
+  private var documentsUnderRules: [(owner: String?, keys: Set<DocumentKey>)] = []
   /// In the order in which they came.
   private(set) var listens: [HeldListen] = []
   /// The number of writes, from the first one on, that are stored alone, because one of them may refuse to be stored with others.
@@ -76,7 +76,7 @@ struct HeldCalls {
   /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
-    for write in writes { documentsUnderRules.formUnion((write.write.seen ?? [:]).keys) }
+    for write in writes { note(Set((write.write.seen ?? [:]).keys), of: write.owner) }
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
   }
 
@@ -99,16 +99,28 @@ struct HeldCalls {
   ///   - damagedCount: The number of them, from the first one on, that have just met a damaged file.
   ///   - seen: Returns the documents of mutations that are under rules for conflicts, as their author sees them.
   mutating func hold(
-    _ more: [LocalWrite], of owner: String?, damagedCount: Int = 0, seen: ([Mutation]) -> [DocumentKey: Document]
+    _ more: [LocalWrite], of owner: String?, damagedCount: Int = 0,
+    seen: ([Mutation], _ author: String?) -> [DocumentKey: SeenDocument]
   ) {
     assert(damagedCount <= more.count, "\(damagedCount) of \(more.count) writes have met a damaged file.")
     for (index, var write) in more.enumerated() {
-      let shown = seen(write.mutations)
-      // What is shown of the others lacks the held writes that they have already.
-      write.seen = shown.filter { !documentsUnderRules.contains($0.key) }
-      documentsUnderRules.formUnion(shown.keys)
+      var shown = seen(write.mutations, owner)
+      // What is shown of them lacks the held writes that they have already.
+      for key in note(Set(shown.keys), of: owner) { shown[key] = .unread }
+      write.seen = shown
       writes.append(HeldWrite(write: write, owner: owner, damagedFileCount: index < damagedCount ? 1 : 0))
     }
+  }
+
+  /// - Returns: Those of the documents that earlier writes of the user change.
+  @discardableResult
+  private mutating func note(_ keys: Set<DocumentKey>, of owner: String?) -> Set<DocumentKey> {
+    guard let index = documentsUnderRules.firstIndex(where: { LocalStore.isSameUser($0.owner, owner) }) else {
+      if !keys.isEmpty { documentsUnderRules.append((owner, keys)) }
+      return []
+    }
+    defer { documentsUnderRules[index].keys.formUnion(keys) }
+    return documentsUnderRules[index].keys.intersection(keys)
   }
 
   /// The writes to store next with one commit; empty if none wait.

@@ -52,7 +52,7 @@
         // As if these documents had been changed a microsecond apart.
         try await cluster.execute(
           """
-          INSERT INTO hearth_changes SELECT (jsonb_populate_record(c, jsonb_build_object('version', c.version + n))).*
+          INSERT INTO hearth_changes SELECT (jsonb_populate_record(c, jsonb_build_object('version', c.version - n))).*
           FROM hearth_changes c, generate_series(1, 150000) AS n WHERE c.version = \(first)
           """)
         clock.advance(seconds: 100_000)
