@@ -163,20 +163,22 @@ final class ConflictSimulation {
     note("the file of client \(client.number) is locked")
     try client.device.withFileHeld { try edit(client) }
     note("the file is free")
-    try others(than: client)
+    // Of several writes that the author has not seen, the base of one is known.
+    try others(than: client, edit: false)
     client.storeHeldWrites()
   }
 
   /// The client's process is suspended, perhaps for so long that the others take it for dead.
   private func sleep(_ client: ConflictClient) throws {
-    try client.sleep { try others(than: client) }
+    try client.sleep { try others(than: client, edit: true) }
   }
 
-  private func others(than client: ConflictClient) throws {
+  /// - Parameter edit: True if those on the same device may make edits, too.
+  private func others(than client: ConflictClient, edit isEditing: Bool) throws {
     for _ in 0..<Int.random(in: 0...12, using: &generator) {
       let other = generator.pick(clients.filter { $0 !== client })
       switch Int.random(in: 0..<10, using: &generator) {
-      case 0, 1: try edit(other)
+      case 0..<2 where isEditing || other.device !== client.device: try edit(other)
       case 2, 3: other.sendSnapshot()
       case 4..<6 where other.device.place == .shared: other.fire(.clientMetadataRefresh)
       default: _ = other.advance()
