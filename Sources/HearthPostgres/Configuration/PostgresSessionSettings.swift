@@ -22,6 +22,10 @@
         "statement_timeout": Self.milliseconds(statementTimeout),
         "lock_timeout": Self.milliseconds(lockTimeout),
         "idle_in_transaction_session_timeout": Self.milliseconds(idleInTransactionTimeout),
+        // A warning says that a commit has not waited for its synchronous standby.
+        "client_min_messages": "warning",
+        // Of the transactions that name none.
+        "default_transaction_isolation": "read committed",
       ]
       if forcesPlans { values.merge(Self.plans) { $1 } }
       return values.merging(others) { $1 }

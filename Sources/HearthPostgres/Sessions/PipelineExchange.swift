@@ -37,7 +37,11 @@
       } else {
         loss = connection.lossError
       }
-      if connection.takeUnreplicatedCommit() { progress.noteUnreplicatedCommit() }
+      // A commit that was cancelled may have ended its wait for the standby, and a server with other settings says nothing of it.
+      let isCancelled = isCancelling || canceller?.isCancelled == true
+      if connection.takeUnreplicatedCommit() || isCancelled && calls.contains(where: \.isCommit) {
+        progress.noteUnreplicatedCommit()
+      }
       return progress.error(after: loss.map { .lost($0) } ?? .complete).map(asCancelled)
     }
 

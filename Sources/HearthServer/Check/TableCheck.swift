@@ -39,7 +39,7 @@
       if differences.count > namedDifferences {
         differences = differences.prefix(namedDifferences) + ["and \(differences.count - namedDifferences) more"]
       }
-      return try differences + unusable(on: session)
+      return try differences + missingRows(on: session)
     }
 
     private static func properties(of schema: String, on session: PostgresSession) throws -> [Property: String] {
@@ -50,20 +50,13 @@
       return properties
     }
 
-    /// The tables that the role of the URL may not use, and the rows that must be there.
-    private static func unusable(on session: PostgresSession) throws -> [String] {
-      var faults: [String] = []
-      for table in ClusterSchema.tables {
-        let mayUse = try session.run(privileges.call(.text(table))).only().bool(0)
-        if !mayUse { faults.append("\(table): the role may not read, insert, update and delete its rows") }
-      }
-      guard faults.isEmpty else { return faults }
+    /// The rows that must be there, and are not.
+    private static func missingRows(on session: PostgresSession) throws -> [String] {
       let row = try session.run(rows.call(.int8(ClusterSchema.emptyDatabase))).only()
-      for (column, name) in ["hearth_cluster", "hearth_databases", "hearth_commits"].enumerated()
-      where try row.int64(column) == 0 {
-        faults.append("\(name): the row that hearth storage create makes is missing")
+      let tables = ["hearth_cluster", "hearth_databases", "hearth_commits"]
+      return try tables.enumerated().filter { try row.int64($0.offset) == 0 }.map {
+        "\($0.element): the row that hearth storage create makes is missing"
       }
-      return faults
     }
 
     private static let present = PostgresStatement("present schema", "SELECT current_schema()::text")
@@ -88,13 +81,6 @@
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_catalog.pg_index i ON i.indrelid = c.oid JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
       WHERE n.nspname = $1 AND starts_with(c.relname::text, 'hearth_')
-      """, [.text])
-
-    private static let privileges = PostgresStatement(
-      "privileges on table",
-      """
-      SELECT has_table_privilege($1, 'SELECT') AND has_table_privilege($1, 'INSERT')
-        AND has_table_privilege($1, 'UPDATE') AND has_table_privilege($1, 'DELETE')
       """, [.text])
 
     private static let rows = PostgresStatement(

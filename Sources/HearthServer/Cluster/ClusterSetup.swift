@@ -67,7 +67,18 @@
 
     /// Checks that the tables are those of a release that this one can serve.
     func checkSchema() async throws(ServerError) {
-      let version = try await perform { try Self.schema($0) }
+      let version = try await perform { session in
+        let version = try Self.schema(session)
+        guard version == ClusterSchema.version else { return version }
+        let forbidden = try session.run(Self.forbidden.call(.textArray(ClusterSchema.tables))).map { try $0.text(0) }
+        guard forbidden.isEmpty else {
+          throw ServerError(
+            .storage,
+            "The role of the URL may not read, insert, update and delete rows of \(forbidden.joined(separator: ", ")). It must "
+              + "own the tables, or have these rights.")
+        }
+        return version
+      }
       guard version >= ClusterSchema.oldestServed else {
         throw ServerError(
           .storage, "The database has schema \(version) of an older release: run hearth storage upgrade with this one.")
@@ -132,6 +143,14 @@
       SELECT tablename::text FROM pg_catalog.pg_tables
       WHERE schemaname = current_schema() AND starts_with(tablename::text, 'hearth_') ORDER BY tablename
       """)
+    /// The tables that the role may not use as a node does.
+    private static let forbidden = PostgresStatement(
+      "forbidden tables",
+      """
+      SELECT t.name FROM unnest($1::text[]) AS t (name) WHERE NOT (
+        has_table_privilege(t.name, 'SELECT') AND has_table_privilege(t.name, 'INSERT')
+        AND has_table_privilege(t.name, 'UPDATE') AND has_table_privilege(t.name, 'DELETE'))
+      """, [.textArray])
     private static let readSchema = PostgresStatement("schema", "SELECT version, minimum_node FROM hearth_schema")
     private static let insertSchema = PostgresStatement(
       "insert schema", "INSERT INTO hearth_schema (version, minimum_node) VALUES ($1, $2)", [.int4, .int4])

@@ -150,5 +150,37 @@
       #expect(notices.all.map(\.isUnreplicatedCommit) == [true, true])
       try await server.stop(.immediate)
     }
+
+    @Test("a commit that the session itself has cancelled is unknown, also if the server keeps its warning to itself")
+    func silentServer() async throws {
+      let server = try await PostgresServer.start(settings: ["synchronous_standby_names": "nobody"])
+      let url = server.url(database: "postgres")
+      var local = PostgresSessionSettings()
+      local.others = ["synchronous_commit": "local"]
+      try await withPostgresSession(url, settings: local) { _ = try $0.run(Self.create.call()) }
+      var silent = PostgresSessionSettings()
+      silent.others = ["client_min_messages": "error"]
+      try await withPostgresSession(url, settings: silent) { session in
+        let error = failure {
+          _ = try session.run([.begin, Self.insert.call(.int8(1)), .commit], deadline: .now + .milliseconds(300))
+        }
+        #expect(error?.kind == .outcomeUnknown, "\(error?.description ?? "")")
+      }
+      try await server.stop(.immediate)
+    }
+
+    @Test("settings of the server on which the outcome of a transaction depends are those of the session")
+    func settings() async throws {
+      let server = try await PostgresServer.start(
+        settings: ["client_min_messages": "error", "default_transaction_isolation": "serializable"])
+      try await withPostgresSession(server.url(database: "postgres")) { session in
+        let read = PostgresStatement(
+          "settings of test",
+          "SELECT current_setting('client_min_messages'), current_setting('default_transaction_isolation')")
+        let row = try session.run(read.call()).only()
+        #expect(try row.text(0) == "warning" && row.text(1) == "read committed")
+      }
+      try await server.stop(.immediate)
+    }
   }
 #endif

@@ -196,6 +196,30 @@
       #expect(error?.description.contains("newer release") == true)
     }
 
+    @Test("a role that may only read serves nothing, and one without a session for commits is not healthy")
+    func roles() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let role = "role_\(UInt64.random(in: 0 ... .max))"
+        try await cluster.execute("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 2")
+        try await cluster.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO \(role)")
+        var location = cluster.location
+        location.url = location.url.replacing("postgres://postgres@", with: "postgres://\(role)@")
+        let error = await #expect(throws: ServerError.self) { try await ClusterSetup(location).checkSchema() }
+        #expect(error?.description.contains("may not read, insert, update and delete rows of hearth_schema") == true)
+        try await cluster.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO \(role)")
+        try await ClusterSetup(location).checkSchema()
+        // One session looks for commits, and another one hears of them.
+        let engine = try ClusterEngine(location, clock: .system, logger: ServerFixture.quietLogger)
+        let follower = ClusterFollower(engine) { [] }
+        try follower.begin()
+        try await waitUntil { !engine.availability.isAvailable }
+        try await cluster.execute("ALTER ROLE \(role) CONNECTION LIMIT 20")
+        try await waitUntil { engine.availability.isAvailable }
+        await follower.close()
+        await engine.close()
+      }
+    }
+
     @Test("the check of a server finds the order kept and notifications heard, and what is not durable")
     func check() async throws {
       let cluster = try await ClusterFixture.make()

@@ -156,6 +156,25 @@
       }
     }
 
+    @Test("transactions of an ended era, which are over, count no more")
+    func endedEra() async throws {
+      try await ClusterFixture.withCluster(clock: ManualClock()) { cluster in
+        var limits = DatabaseLimits()
+        limits.transactions = 2
+        limits.transactionReads = 3
+        let node = try await cluster.transactions(1, limits: limits)[0]
+        for number in 0..<2 {
+          let id = try await node.begin(.optimistic, repeating: [], at: nil)
+          _ = try await node.read(id, keys: [key("c/\(number)")], query: nil)
+        }
+        #expect(await failure { _ = try await node.begin(.optimistic, repeating: [], at: nil) } == .resourceExhausted)
+        // As after a crash of PostgreSQL.
+        try await cluster.execute("DELETE FROM hearth_era")
+        let id = try await node.begin(.optimistic, repeating: [], at: nil)
+        _ = try await node.read(id, keys: (0..<3).map { key("c/\($0)") }, query: nil)
+      }
+    }
+
     @Test("ids that are invented, or of another database, are refused, and times and limits end transactions")
     func limits() async throws {
       let clock = ManualClock()

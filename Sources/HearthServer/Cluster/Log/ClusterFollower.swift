@@ -108,8 +108,12 @@
         let found = try await engine.repeating(on: engine.polls, deadline: .now + Self.lookTime) {
           [self, listened] session in try poll(listened, on: session)
         }
-        if engine.availability.set(true) { engine.logger.info("PostgreSQL can be reached again") }
         note(found)
+        // A node that reads, but has no session for commits, is of no use to clients that write: they find another one.
+        if engine.commits.use.open == 0 {
+          try await engine.commits.withSession(deadline: .now + Self.lookTime) { _ in }
+        }
+        if engine.availability.set(true) { engine.logger.info("PostgreSQL can be reached again") }
       } catch {
         guard !Task.isCancelled else { return }
         guard engine.availability.set(false) else { return }

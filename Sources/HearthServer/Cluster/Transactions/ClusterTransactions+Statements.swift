@@ -2,6 +2,9 @@
   internal import HearthPostgres
 
   extension ClusterTransactions {
+    /// The era in the id of a transaction, see ``TransactionID``. Those of an ended era are over, although their rows say that they are open.
+    private static func era(of id: String) -> String { "substring(\(id) from 10 for 8)" }
+
     /// Inserts nothing if too many are open.
     static let insert = PostgresStatement(
       "begin transaction",
@@ -9,7 +12,9 @@
       INSERT INTO hearth_transactions
         (id, place, mode, state, read_version, read_count, expiry, seniority_time, seniority_number)
       SELECT $1, $2, $3, 0, $4, 0, $5, $8, $9
-      WHERE (SELECT count(*) FROM hearth_transactions WHERE place = $2 AND expiry > $6 AND state = 0) < $7
+      WHERE (
+        SELECT count(*) FROM hearth_transactions
+        WHERE place = $2 AND expiry > $6 AND state = 0 AND \(era(of: "id")) = \(era(of: "$1"))) < $7
       """, [.bytea, .bytea, .int2, .int8, .int8, .int8, .int8, .int8, .int8])
 
     /// Takes the age of a transaction that has ended without a commit, which has none after that.
@@ -31,8 +36,10 @@
       WITH open AS (
         SELECT id FROM hearth_transactions
         WHERE id = $1 AND state = 0 AND expiry > $3 AND read_count + coalesce(array_length($5::bytea[], 1), 0) <= $8
-          AND (SELECT coalesce(sum(read_count), 0) FROM hearth_transactions WHERE place = $10 AND expiry > $3 AND state = 0)
-            + coalesce(array_length($5::bytea[], 1), 0) <= $9
+          AND (
+            SELECT coalesce(sum(read_count), 0) FROM hearth_transactions
+            WHERE place = $10 AND expiry > $3 AND state = 0 AND \(era(of: "id")) = \(era(of: "$1"))
+          ) + coalesce(array_length($5::bytea[], 1), 0) <= $9
         FOR UPDATE
       ), added AS (
         INSERT INTO hearth_reads (transaction, hash, kind, content, lock_key)
