@@ -288,7 +288,13 @@
         try await cluster.node().storage(former).set("c/a")
         try await cluster.execute("UPDATE hearth_commits SET version = version - 7200000000")
         _ = try await ClusterCheck(cluster.location, historySeconds: 1).run { _ in }
-        #expect(try await cluster.execute("SELECT 1 FROM hearth_documents").isEmpty)
+        let left = try await cluster.execute(
+          """
+          SELECT convert_from(name, 'utf8'), (SELECT max(version) FROM hearth_commits c WHERE c.database = d.number)
+          FROM hearth_databases d WHERE EXISTS (SELECT 1 FROM hearth_documents o WHERE o.database = d.number)
+          """
+        ).map { "\(try $0.text(0)) at \(try $0.int64(1))" }
+        #expect(left.isEmpty)
       }
     }
 

@@ -4,7 +4,7 @@
   internal import Synchronization
 
   extension ClusterStorage {
-    /// One commit of any size, in steps of bounded memory. The commits of all nodes wait until it is done.
+    /// One commit of any size, in steps of bounded memory. The commits of all nodes wait for it, or fail with UNAVAILABLE after some seconds.
     func clear(_ place: ResourcePath) async throws(StatusError) {
       try requireOpen()
       let clearing = Clearing(storage: self, place: place, mark: engine.mark())

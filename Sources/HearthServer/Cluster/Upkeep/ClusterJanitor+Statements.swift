@@ -18,7 +18,23 @@
       }
     }
 
-    static let changes = VersionedTable("hearth_changes")
+    /// Finds a row behind so many others.
+    static let boundOfChanges = PostgresStatement(
+      "bound of changes",
+      """
+      SELECT version, collection, id FROM hearth_changes WHERE database = $1 AND version <= $2
+      ORDER BY version, collection, id LIMIT 1 OFFSET $3
+      """, [.int8, .int8, .int8])
+
+    static let trimChanges = PostgresStatement(
+      "trim changes", "DELETE FROM hearth_changes WHERE database = $1 AND version <= $2", [.int8, .int8])
+
+    static let trimChangesBefore = PostgresStatement(
+      "trim changes before",
+      """
+      DELETE FROM hearth_changes WHERE database = $1 AND version <= $2 AND (version, collection, id) < ($2, $3, $4)
+      """, [.int8, .int8, .int8, .bytea])
+
     static let commits = VersionedTable("hearth_commits")
     static let responses = VersionedTable("hearth_batch_responses")
 

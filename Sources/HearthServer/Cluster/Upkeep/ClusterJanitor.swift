@@ -46,7 +46,7 @@
         _ = try session.run([Self.raise.call(.int8(database), .int8(start)), .commit])
       }
       let ends = [
-        try remove(Self.changes, through: start, on: session),
+        try removeChanges(through: start, on: session),
         try remove(Self.commits, through: min(start, latest - 1, now - Self.commitMicroseconds), on: session),
         try removeResponses(now: now, on: session), try removeTransactions(now: now, on: session),
       ]
@@ -70,6 +70,25 @@
 
     private func bytes(after version: Int64, on session: PostgresSession) throws -> Int64 {
       try session.run(Self.bytes.call(.int8(database), .int8(version))).only().int64(0)
+    }
+
+    /// Removes the changes up to a version, at most those of a round. One version may have any number of them.
+    ///
+    /// - Returns: False if there are more.
+    private func removeChanges(through version: Int64, on session: PostgresSession) throws -> Bool {
+      for _ in 0..<Self.stepsOfRound {
+        let bound = try session.run(
+          Self.boundOfChanges.call(.int8(database), .int8(version), .int8(Self.rowsAtOnce))
+        ).first
+        guard let bound else {
+          _ = try session.run(Self.trimChanges.call(.int8(database), .int8(version)))
+          return true
+        }
+        _ = try session.run(
+          Self.trimChangesBefore.call(
+            .int8(database), .int8(try bound.int64(0)), .int8(try bound.int64(1)), .bytea(try bound.bytes(2))))
+      }
+      return false
     }
 
     /// Removes the rows of a table up to a version, at most those of a round.
