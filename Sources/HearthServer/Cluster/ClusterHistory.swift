@@ -257,13 +257,16 @@
       UPDATE hearth_databases SET incarnation = $1, index_generation = greatest(index_generation, $2) + 1,
         index_state = greatest(index_state, $2) + 1
       """, [.bytea, .int8])
-    /// Makes a version the newest one of each database that is later than $1.
+    /// Makes a version the newest one of each database that is later than $1. Numbers that are no versions do not count: a damaged row of one
+    /// database keeps no node from the others.
     private static let raise = PostgresStatement(
       "raise versions",
       """
       INSERT INTO hearth_commits (database, version, node, mark, bytes)
-      SELECT d.number, greatest(
-        $1, (SELECT c.version FROM hearth_commits c WHERE c.database = d.number ORDER BY c.version DESC LIMIT 1)
+      SELECT d.number, greatest($1, (
+        SELECT c.version FROM hearth_commits c
+        WHERE c.database = d.number AND c.version < \(SnapshotVersion.latestOfCluster.microseconds)
+        ORDER BY c.version DESC LIMIT 1)
       ) + 1, $2, 0, 0 FROM hearth_databases d
       """, [.int8, .int8])
 

@@ -31,6 +31,23 @@
       }
     }
 
+    @Test("a number that is no version keeps a node from no other database, also in sessions that are opened later")
+    func laterSessions() async throws {
+      try await ClusterFixture.withCluster { cluster in
+        let node = try await cluster.node()
+        let (damaged, sound) = (try await node.storage(), try await node.storage(DatabaseID(projectID: "other")))
+        for storage in [damaged, sound] { try await storage.set("c/a") }
+        try await cluster.execute("UPDATE hearth_commits SET version = \(Int64.max) WHERE database = 1")
+        try await cluster.execute(
+          """
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()
+          """)
+        try await retried { try await sound.set("c/b", ["n": 1.value]) }
+        #expect(try await sound.number("c/b") == 1)
+      }
+    }
+
     @Test("a listener of a damaged database ends, and those of the node's other databases hear what changes")
     func damagedListener() async throws {
       try await ClusterFixture.withCluster { cluster in
@@ -40,7 +57,8 @@
         var (unlucky, lucky) = (Listener(damaged), Listener(sound))
         _ = try await unlucky.add(Self.all)
         _ = try await lucky.add(Self.all)
-        try await cluster.execute("UPDATE hearth_commits SET version = \(Int64.max) WHERE database = 1")
+        try await cluster.execute(
+          "INSERT INTO hearth_commits (database, version, node, mark, bytes) VALUES (1, \(Int64.max), 0, 0, 0)")
         // The target, or the whole stream.
         var isEnded = false
         while !isEnded {
