@@ -13,11 +13,14 @@ extension CacheOutbox {
     transactions.tables.database.waiting(atMost: .zero) {
       seen =
         (try? transactions.read("Look at documents under rules") {
-          let view = try localDocuments.localView(of: Array(keys), user: try transactions.user.row(of: .user(author)))
+          let user = try transactions.user.row(of: .user(author))
+          let view = try localDocuments.localView(of: Array(keys), user: user)
           let remote = try localDocuments.remoteDocuments(for: keys)
+          let pending = try user.map { try queue.pendingBatchIDs(for: keys, user: $0) } ?? [:]
           return Dictionary(
             uniqueKeysWithValues: keys.map { key in
-              (key, .read(view[key] ?? .unknown(key), remoteVersion: remote[key]?.version ?? .none))
+              let version = remote[key]?.version ?? .none
+              return (key, .read(view[key] ?? .unknown(key), remoteVersion: version, lastBatch: pending[key]?.last))
             })
         }) ?? seen
     }

@@ -54,7 +54,7 @@ final class WriteBases {
       }
       try beginIfMissing(key, behind: pending, user: user)
       if pending.count == 1, let shown = Self.shown(view[key]?.document, seen, key) {
-        try noteView(shown, behind: first, user: user)
+        try noteView(shown, behind: first, isApart: seen?[key]?.isApart(from: first) ?? false, user: user)
       } else if remote[key]?.isUnknown ?? true {
         try noteIncompleteView(of: key, user: user)
       }
@@ -68,7 +68,7 @@ final class WriteBases {
     _ present: Document?, _ seen: [DocumentKey: SeenDocument]?, _ key: DocumentKey
   ) -> Document? {
     guard let seen else { return present }
-    guard case .read(let document, _)? = seen[key] else { return nil }
+    guard case .read(let document, _, _)? = seen[key] else { return nil }
     return document
   }
 
@@ -83,15 +83,23 @@ final class WriteBases {
 
   /// Notes the base of the second batch of a document, if it differs from the result of the first batch: the cache has lost the document,
   /// others have changed it since, or a conflict has replaced the first batch.
-  private func noteView(_ seen: Document, behind first: BatchID, user: MutationQueue.UserRow) throws {
-    guard var base = try table.base(of: seen.key, user: user), base.document.isFound || base.document.isMissing else {
-      return
+  ///
+  /// - Parameter isApart: See ``HearthModel/BaseDocument/nextIsApart``.
+  private func noteView(
+    _ seen: Document, behind first: BatchID, isApart: Bool, user: MutationQueue.UserRow
+  ) throws {
+    guard var base = try table.base(of: seen.key, user: user) else { return }
+    let isKnown = base.document.isFound || base.document.isMissing
+    guard isKnown || isApart else { return }
+    var next: Document? = seen
+    if isKnown {
+      var made = base.document
+      _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
+      if made.isFound == seen.isFound, made.hasSameContents(as: seen) { next = nil }
     }
-    var made = base.document
-    _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
-    let next = made.isFound == seen.isFound && made.hasSameContents(as: seen) ? nil : seen
     guard base.next != next else { return }
     base.next = next
+    base.nextIsApart = isApart && next != nil
     try table.set(base, of: seen.key, user: user)
   }
 
@@ -151,8 +159,9 @@ final class WriteBases {
       // The oldest batch is still there, with its base. If it has become the only one, no batch is based on its result.
       guard base.next != nil, pending.count == 1 else { return }
       base.next = nil
+      base.nextIsApart = false
     } else if let next = base.next {
-      base = BaseDocument(next, isOutdated: true, copyName: base.copyName)
+      base = BaseDocument(next, isOutdated: true, copyName: base.nextIsApart ? "" : base.copyName)
     } else {
       try change(&base)
     }
@@ -185,7 +194,10 @@ final class WriteBases {
       var expected = former.next ?? former.document
       if former.next == nil { _ = try parts[key]?.applyToLocalView(&expected, mutatedFields: .empty) }
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
-      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
+      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) {
+        base.next = expected
+        base.nextIsApart = former.nextIsApart
+      }
       try table.set(base, of: key, user: user)
     }
     for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {

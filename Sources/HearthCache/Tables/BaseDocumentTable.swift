@@ -10,6 +10,9 @@ struct BaseDocumentTable {
 
   let database: Database
 
+  /// Added to the state of the next document, see ``HearthModel/BaseDocument/nextIsApart``.
+  private static let apart: Int64 = 4
+
   private enum State: Int64 {
     case none = -1
     case unknown = 0
@@ -59,8 +62,8 @@ struct BaseDocumentTable {
     func damage(_ reason: String) -> CacheError {
       .corruptRecord(table: "cache_base_documents", row: key.canonicalString, reason: reason)
     }
-    func document(state: Int, fields: Int, version: SnapshotVersion) throws -> Document? {
-      guard let state = State(rawValue: try row.int64(at: state)) else { throw damage("the state is none") }
+    func document(state: Int64, fields: Int, version: SnapshotVersion) throws -> Document? {
+      guard let state = State(rawValue: state) else { throw damage("the state is none") }
       switch state {
       case .none: return nil
       case .unknown: return .unknown(key)
@@ -74,10 +77,17 @@ struct BaseDocumentTable {
       }
     }
     let version = try row.version(at: 1, table: "cache_base_documents", row: key.canonicalString)
-    guard let base = try document(state: 0, fields: 3, version: version) else { throw damage("it has no document") }
-    return BaseDocument(
-      base, isOutdated: try row.int64(at: 4) != 0, next: try document(state: 5, fields: 6, version: .none),
+    guard let first = try document(state: row.int64(at: 0), fields: 3, version: version) else {
+      throw damage("it has no document")
+    }
+    let nextState = try row.int64(at: 5)
+    let isApart = nextState >= Self.apart
+    var base = BaseDocument(
+      first, isOutdated: try row.int64(at: 4) != 0,
+      next: try document(state: isApart ? nextState - Self.apart : nextState, fields: 6, version: .none),
       copyName: try row.string(at: 7))
+    base.nextIsApart = isApart
+    return base
   }
 
   /// Stores the base of the first pending batch of a document; a later batch changes nothing.
@@ -101,7 +111,8 @@ struct BaseDocumentTable {
       .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString),
       .integer(State(base.document).rawValue), .integer(version.seconds),
       .integer(Int64(version.nanoseconds)), .blob(base.document.fields.bytes), .integer(base.isOutdated ? 1 : 0),
-      .integer(State(base.next).rawValue), .blob(base.next?.fields.bytes ?? []), .text(base.copyName))
+      .integer(State(base.next).rawValue + (base.nextIsApart ? Self.apart : 0)),
+      .blob(base.next?.fields.bytes ?? []), .text(base.copyName))
   }
 
   func remove(_ key: DocumentKey, user: UserRow) throws {

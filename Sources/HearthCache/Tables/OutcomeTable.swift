@@ -15,7 +15,7 @@ struct OutcomeTable {
   /// One of so many insertions looks for old rows, which reads the whole table.
   private static let insertionsPerTrimming: Int64 = 256
 
-  /// Outcomes that are only for another client are kept for this time, in a young cache for longer, and go before all others.
+  /// Outcomes that are only for another client are kept for this time, and go before all others.
   private static let briefAgeSeconds: Int64 = 24 * 3600
 
   /// - Parameters:
@@ -38,7 +38,8 @@ struct OutcomeTable {
       message = error.message
     }
     let now = try globals.keepingTime(at: time)
-    let keptAt = isBrief ? max(now - Self.maximumAgeSeconds + Self.briefAgeSeconds, 0) : now
+    // In a young cache before its scale begins: also among themselves they are in order.
+    let keptAt = isBrief ? now - Self.maximumAgeSeconds + Self.briefAgeSeconds : now
     try database.update(
       """
       INSERT OR REPLACE INTO cache_write_outcomes (number, identity, kept_at, code, message, result)

@@ -3,7 +3,7 @@ extension SeenDocument {
   ///
   /// - Parameter remote: The backend's document then.
   package func base(over remote: Document) -> BaseDocument {
-    guard case .read(var shown, let version) = self else { return BaseDocument(remote) }
+    guard case .read(var shown, let version, _) = self else { return BaseDocument(remote) }
     guard shown.isFound || shown.isMissing else { return BaseDocument(.unknown(remote.key)) }
     let isKnown = remote.isFound || remote.isMissing
     // Nobody has changed the document. The writes that were pending were given up, or refused, or are in it: they were carried out over the document

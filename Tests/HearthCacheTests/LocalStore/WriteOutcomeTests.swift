@@ -193,6 +193,26 @@ struct WriteOutcomeTests {
     #expect(try [1, 2, 256].map { try hasOutcome(cache, $0) } == [false, true, true])
   }
 
+  @Test("of too many outcomes for other clients the oldest go, also in a cache that is hours old")
+  func tooManyBriefOutcomes() throws {
+    let cache = try TestCache(.memory)
+    let table = OutcomeTable(database: cache.database, databaseID: DatabaseID(projectID: "p"))
+    let globals = CacheGlobals(database: cache.database)
+    try cache.database.transaction("outcomes") {
+      // The newer, the higher: what goes is not chosen by the numbers.
+      for number in 1...OutcomeTable.maximumCount + 512 {
+        try table.insert(
+          .failed(cancelled), for: BatchIdentity(high: 1, low: UInt64(number)), at: time(number), isBrief: true,
+          globals)
+      }
+    }
+    func isKept(_ number: Int64) throws -> Bool {
+      try table.outcome(of: BatchIdentity(high: 1, low: UInt64(number))) != nil
+    }
+    let last = OutcomeTable.maximumCount + 512
+    #expect(try isKept(last) && isKept(last - 300) && !isKept(1))
+  }
+
   @Test(
     "a clock that is wrong for a while removes neither outcomes nor refused batches",
     arguments: [

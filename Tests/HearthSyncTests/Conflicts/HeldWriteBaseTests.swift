@@ -134,4 +134,64 @@ struct HeldWriteBaseTests {
     #expect(client.writes[try #require(write)] == nil)
     #expect(processes.sentKeys == [key("rooms/a")])
   }
+
+  // MARK: - Behind a write of another process
+
+  @Test("a document that the cache did not know is compared behind a write of another process, too")
+  func unknownBehindAnother() throws {
+    let processes = try Processes(.mergeFields(prefersRemote: false), having: [])
+    try processes.whileLocked(true) { processes.writer.write(.set(key("rooms/a"), ["of b": 1])) }
+    processes.primary.write(.set(key("rooms/a"), ["of a": 1]))
+    processes.store()
+    try processes.primary.answerLookUp(.missing(key("rooms/a"), version: version(5), readTime: version(5)))
+    processes.cache.deliver()
+    try processes.primary.commit(at: 6)
+    processes.cache.wait(2)
+    if !processes.primary.lookUps.isEmpty { try processes.primary.answerLookUp(found("rooms/a", 6, ["of a": 1])) }
+    processes.cache.deliver()
+    let sent = try #require(processes.primary.sentBatches.first)
+    let result = try DocumentEdit(sent, on: found("rooms/a", 6, ["of a": 1])).fields
+    #expect(Set(result?.entries.map(\.key) ?? []) == ["of a", "of b"])
+  }
+
+  @Test("a write that has not seen another one has a copy of its own")
+  func copies() throws {
+    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 0])])
+    let client = processes.primary
+    try processes.whileLocked(true) { processes.writer.write(.set(key("rooms/a"), ["of b": 1])) }
+    client.write(.set(key("rooms/a"), ["of a": 1]))
+    processes.store()
+    // A third device has changed the document.
+    var backend: [DocumentKey: (version: Int64, fields: MapValue)] = [key("rooms/a"): (5, ["theirs": 1])]
+    for time in Int64(6)..<40 {
+      processes.cache.wait(2)
+      if let lookUp = client.lookUps.last {
+        let asked = try #require(lookUp.keys.first)
+        try client.answerLookUp(
+          backend[asked].map { found(asked.canonicalString, $0.version, $0.fields) }
+            ?? .missing(asked, version: version(time), readTime: version(time)))
+      } else if let batch = client.sentBatches.first {
+        let isRefused = batch.contains { mutation in
+          switch mutation.precondition {
+          case .updateTime(let expected): backend[mutation.key].map { version($0.version) } != expected
+          case .exists(let exists): (backend[mutation.key] != nil) != exists
+          case .none: false
+          }
+        }
+        guard !isRefused else {
+          try client.breakWriteStream(StatusError(code: .failedPrecondition, message: "other version"))
+          continue
+        }
+        for mutation in batch {
+          let former = backend[mutation.key].map { found(mutation.key.canonicalString, $0.version, $0.fields) }
+          let edit = try DocumentEdit([mutation], on: former ?? .missing(mutation.key, version: version(1)))
+          backend[mutation.key] = (time, edit.fields ?? [:])
+        }
+        try client.commit(at: time)
+      }
+    }
+    #expect(client.sentBatches.isEmpty && client.lookUps.isEmpty)
+    let names = Set(backend.values.flatMap { $0.fields.entries.map(\.key) })
+    #expect(names.isSuperset(of: ["theirs", "of a", "of b"]), "\(names)")
+  }
 }

@@ -174,10 +174,23 @@ struct ClientEndTests {
   }
 
   /// Confined to the main actor, so that a task that has begun has made its call before the test goes on.
-  @Test("tasks that wait for a backend that says nothing are told of the end at once, and completions are not called")
-  @MainActor func silentBackend() async throws {
+  @Test(
+    "tasks that wait for a backend or a token provider that says nothing are told of the end at once, and completions are not called",
+    arguments: [false, true])
+  @MainActor func silentBackend(isProviderSilent: Bool) async throws {
     let backend = try SilentBackend()
     let db = try TestFirestore(host: backend.host).firestore
+    let (silence, endOfSilence) = AsyncStream.makeStream(of: Void.self)
+    defer { endOfSilence.finish() }
+    if isProviderSilent {
+      let settings = db.settings
+      settings.credentials = IDTokenCredentials(userID: "alice") { _ in
+        // It does not heed its cancellation.
+        await Task { for await _ in silence {} }.value
+        return nil
+      }
+      db.settings = settings
+    }
     let queue = db.settings.dispatchQueue
     db.document("a/b").setData(["n": 1], completion: nil)
     let called = Recorder<String>()
