@@ -138,11 +138,14 @@ extension CacheInvariants {
         WHERE user_id <> \(MutationQueue.unknownUser) AND user_id NOT IN (SELECT user_id FROM cache_users)
         """)
     }
-    + [("cache_rejected_batches", "batch_id"), ("cache_write_outcomes", "number")].map { table, key in
+    // Outcomes that are kept for a shorter time count as older ones.
+    + [
+      ("cache_rejected_batches", "batch_id", 0), ("cache_write_outcomes", "number", -OutcomeTable.maximumAgeSeconds),
+    ].map { table, key, start in
       RowRule(
         table, "it was kept at a time that the cache's own scale has reached",
         """
-        SELECT CAST(\(key) AS TEXT) FROM \(table), cache_globals WHERE kept_at < 0 OR kept_at > keeping_seconds
+        SELECT CAST(\(key) AS TEXT) FROM \(table), cache_globals WHERE kept_at < \(start) OR kept_at > keeping_seconds
         """)
     }
 

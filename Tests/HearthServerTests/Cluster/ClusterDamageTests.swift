@@ -63,9 +63,9 @@
         var isEnded = false
         while !isEnded {
           do {
-            isEnded = try await unlucky.catchUp().contains { $0.hasPrefix("remove 2 (13: ") }
-          } catch let error as StatusError {
-            isEnded = error.code == .internal
+            isEnded = try await unlucky.catchUp().contains { $0.hasPrefix("remove 2 (") }
+          } catch is StatusError {
+            isEnded = true
           }
           await Task.yield()
         }
