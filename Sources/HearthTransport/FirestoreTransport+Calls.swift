@@ -89,7 +89,7 @@ extension FirestoreTransport {
       let connection = try connection()
       let limit = try timeLimit(timeout, until: deadline)
       let end = ContinuousClock.now + limit
-      let present = try await fetchTokens(until: end)
+      let present = try await tokenFetches.tokens(configuration, until: end)
       tokens = present
       let headers = try RequestHeaders(configuration, present)
       let rest = try timeLimit(limit, until: end)
@@ -101,33 +101,6 @@ extension FirestoreTransport {
       if error.code == .unauthenticated, let tokens { invalidate(tokens) }
       if let used {
         review(used, after: error)
-      }
-      throw error
-    }
-  }
-
-  /// Gets the tokens of a call. Its provider may be silent: the call ends with its time, and with the transport.
-  private func fetchTokens(until end: ContinuousClock.Instant) async throws -> RequestTokens {
-    let fetch = Task { [configuration] in try await RequestTokens(configuration) }
-    let id = try begin(fetch)
-    let timer = Task {
-      try await Task.sleep(until: end, clock: .continuous)
-      fetch.cancel()
-    }
-    defer {
-      timer.cancel()
-      endFetch(id)
-    }
-    do {
-      return try await withTaskCancellationHandler {
-        try await fetch.value
-      } onCancel: {
-        fetch.cancel()
-      }
-    } catch {
-      try checkRunning()
-      guard ContinuousClock.now < end else {
-        throw StatusError(code: .deadlineExceeded, message: "The provider of a token has not answered in time.")
       }
       throw error
     }

@@ -15,9 +15,6 @@ package final class FirestoreTransport: Sendable {
     /// The running streams, each with its task and a function that ends it.
     var streams: [UInt64: RunningStream] = [:]
     var lastStreamNumber: UInt64 = 0
-    /// The calls that wait for their tokens.
-    var fetches: [UInt64: Task<RequestTokens, any Error>] = [:]
-    var lastFetchNumber: UInt64 = 0
     /// Per RPC method: the tokens of the last stream that the backend closed with UNAUTHENTICATED. Cleared by `invalidateCredentials()`.
     var refusedTokens: [String: RequestTokens] = [:]
     var isShutDown = false
@@ -31,6 +28,7 @@ package final class FirestoreTransport: Sendable {
   let configuration: TransportConfiguration
   let translator: WireTranslator
   let state = Mutex(State())
+  let tokenFetches = TokenFetches()
   /// Held while a connection is made, so that streams which open together share one.
   private let connecting = Mutex(())
 
@@ -70,12 +68,12 @@ package final class FirestoreTransport: Sendable {
 
   /// Closes all streams, cancels all calls and ends the connections. Streams and calls that begin later fail.
   package func shutdown() async {
+    tokenFetches.close()
     let (streams, connections) = state.withLock { state in
       state.isShutDown = true
       if let connection = state.connection {
         retire(connection, in: &state)
       }
-      for fetch in state.fetches.values { fetch.cancel() }
       return (Array(state.streams.values), Array(state.retired.values))
     }
     for stream in streams {
@@ -88,33 +86,6 @@ package final class FirestoreTransport: Sendable {
     for connection in connections {
       connection.end()
     }
-  }
-}
-
-// MARK: - Tokens
-
-extension FirestoreTransport {
-  /// Cancels the fetch when the transport is shut down.
-  ///
-  /// - Returns: The number for ``endFetch(_:)``.
-  func begin(_ fetch: Task<RequestTokens, any Error>) throws(StatusError) -> UInt64 {
-    let number = state.withLock { state -> UInt64? in
-      guard !state.isShutDown else { return nil }
-      state.lastFetchNumber += 1
-      state.fetches[state.lastFetchNumber] = fetch
-      return state.lastFetchNumber
-    }
-    guard let number else {
-      fetch.cancel()
-      throw shutDownError
-    }
-    return number
-  }
-
-  func endFetch(_ number: UInt64) { state.withLock { _ = $0.fetches.removeValue(forKey: number) } }
-
-  func checkRunning() throws(StatusError) {
-    if state.withLock({ $0.isShutDown }) { throw shutDownError }
   }
 }
 

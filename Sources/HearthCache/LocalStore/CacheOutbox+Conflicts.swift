@@ -16,11 +16,11 @@ extension CacheOutbox {
           let user = try transactions.user.row(of: .user(author))
           let view = try localDocuments.localView(of: Array(keys), user: user)
           let remote = try localDocuments.remoteDocuments(for: keys)
-          let pending = try user.map { try queue.pendingBatchIDs(for: keys, user: $0) } ?? [:]
-          return Dictionary(
+          return try Dictionary(
             uniqueKeysWithValues: keys.map { key in
+              let last = try user.flatMap { try queue.lastPendingBatchID(for: key, user: $0) }
               let version = remote[key]?.version ?? .none
-              return (key, .read(view[key] ?? .unknown(key), remoteVersion: version, lastBatch: pending[key]?.last))
+              return (key, .read(view[key] ?? .unknown(key), remoteVersion: version, lastBatch: last))
             })
         }) ?? seen
     }

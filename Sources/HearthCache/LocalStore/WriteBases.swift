@@ -159,7 +159,6 @@ final class WriteBases {
       // The oldest batch is still there, with its base. If it has become the only one, no batch is based on its result.
       guard base.next != nil, pending.count == 1 else { return }
       base.next = nil
-      base.nextIsApart = false
     } else if let next = base.next {
       base = BaseDocument(next, isOutdated: true, copyName: base.nextIsApart ? "" : base.copyName)
     } else {

@@ -275,8 +275,8 @@ enum CacheSchema {
     "CREATE TABLE cache_receipts (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, batch_id INTEGER NOT NULL)",
 
     // The documents that pending writes are based on, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
-    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none, and 4 more if the author of the next write had not seen the first one. The key is a hash of user and path,
-    // so that the table needs no index, for the reason above.
+    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none, and 4 more if the author of the next
+    // write had not seen the first one. The key is a hash of user and path, so that the table needs no index, for the reason above.
     """
     CREATE TABLE cache_base_documents (
       hash INTEGER PRIMARY KEY,

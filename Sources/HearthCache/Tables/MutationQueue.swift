@@ -319,6 +319,14 @@ struct MutationQueue {
     return pending
   }
 
+  /// Nil if the user has no pending batch for the document.
+  func lastPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
+    try database.firstRow(
+      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id DESC LIMIT 1",
+      .integer(user), .text(key.canonicalString)
+    ) { try $0.int64(at: 0) }
+  }
+
   /// Returns the documents, among some, for which the user has pending batches.
   ///
   /// Reads at most one row and does at most one look-up per key. With fewer pending batches than keys, it reads their rows

@@ -7,7 +7,7 @@ package struct BaseDocument: Equatable, Sendable {
   /// The document that the write after the oldest one is based on, if it differs from the result of the oldest one. That happens when the
   /// resolution of a conflict has replaced the oldest write, or when the cache had lost the document or received a newer one before the
   /// later write.
-  package var next: Document?
+  package var next: Document? { didSet { if next == nil { nextIsApart = false } } }
   /// True if the author of that write had not seen the oldest one: then it changes no copy that was made of the oldest one.
   package var nextIsApart = false
   /// Part of the name of copies that are made of the document; empty as long as none was.

@@ -12,6 +12,8 @@
     private let historySeconds: Int
     private let id: DatabaseID
 
+    /// The time after the planned end in which the database counts as in use.
+    private static let reservedSeconds = 3_600
     /// The random requests of the comparison.
     private static let requestCount = 400
     private static let clientCount = 16
@@ -21,7 +23,7 @@
     init(_ location: ClusterLocation, historySeconds: Int) {
       (self.location, self.historySeconds) = (location, historySeconds)
       let number = String(UInt64.random(in: 0 ... .max), radix: 36)
-      id = DatabaseID(projectID: ClusterSchema.checkProject, database: "check-\(number)")
+      id = DatabaseID(projectID: "hearth-check", database: "check-\(number)")
     }
 
     func run(_ report: inout ClusterCheck.Report) async throws(ServerError) {
@@ -44,7 +46,9 @@
       }
       for place in opened { await place.close() }
       do {
-        try await ClusterSetup(location).perform { try Self.remove(id, on: $0) }
+        try await ClusterSetup(location).perform { session in
+          if let number = try Self.number(of: id, on: session) { try Self.remove(number, on: session) }
+        }
         try found.get()
       } catch {
         throw ServerError(storage: error)
@@ -61,7 +65,11 @@
       _ reference: HostedDatabase, _ nodes: [HostedDatabase], _ report: inout ClusterCheck.Report
     ) async throws {
       var check = ContractCheck(reference: reference, nodes: nodes, random: SystemRandomNumberGenerator())
-      for _ in 0..<Self.requestCount { try await check.step() }
+      var isClaimed = false
+      for _ in 0..<Self.requestCount {
+        try await check.step()
+        if !isClaimed { isClaimed = try await claim() }
+      }
       for area in ContractCheck<SystemRandomNumberGenerator>.Area.allCases {
         guard let found = check.found[area] else { continue }
         var text = "\(found.compared) answers compared, \(found.different) differ"
@@ -89,40 +97,57 @@
 
     // MARK: - Removing
 
+    /// Says in the tables that the database is that of a check, as soon as its first commit has created it. A later check empties those of checks that
+    /// were interrupted, and nothing else, whatever its name.
+    ///
+    /// - Returns: False if the database is not there yet.
+    private func claim() async throws -> Bool {
+      try await ClusterSetup(location).perform { [self] session in
+        guard let number = try Self.number(of: id, on: session) else { return false }
+        let seconds = Int64(historySeconds + Self.reservedSeconds)
+        _ = try session.run(ClusterTask.check.lease(of: number, by: Self.holder, seconds: seconds))
+        return true
+      }
+    }
+
+    private static func number(of id: DatabaseID, on session: PostgresSession) throws -> Int64? {
+      try session.run(
+        number.call(.bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8)))
+      ).first?.int64(0)
+    }
+
     /// Removes everything that a database holds.
     ///
     /// Its row and its newest version stay. A node that has seen the version, because a client of it has read the database in between, would take a
     /// server without it for one that has lost commits. And no other database gets its number.
-    private static func remove(_ id: DatabaseID, on session: PostgresSession) throws {
-      let numbers = try session.run(
-        number.call(.bytea(Array(id.projectID.utf8)), .bytea(Array(id.database.utf8))))
-      guard let number = try numbers.first?.int64(0) else { return }
+    private static func remove(_ number: Int64, on session: PostgresSession) throws {
       let removals = tables.map { table in
         PostgresStatement("remove \(table) of check", "DELETE FROM \(table) WHERE database = $1", [.int8])
       }
       _ = try ClusterOrder.begin(number, on: session)
-      _ = try session.run((removals + [endOfLog, commits]).map { $0.call(.int8(number)) } + [.commit])
+      _ = try session.run(
+        (removals + [endOfLog, commits]).map { $0.call(.int8(number)) }
+          + [ClusterTask.check.lease(of: number, by: holder, seconds: 0), .commit])
     }
 
-    /// Empties the databases of checks that were interrupted, at least an hour ago: those of others may go on.
+    /// Empties the databases of checks that were interrupted. Those of others may go on.
     private static func removeFormer(on session: PostgresSession) throws {
-      for row in try session.run(former.call(.bytea(Array(ClusterSchema.checkProject.utf8)))) {
-        let name = String(decoding: try row.bytes(0), as: UTF8.self)
-        try remove(DatabaseID(projectID: ClusterSchema.checkProject, database: name), on: session)
+      for row in try session.run(former.call(.int2(ClusterTask.check.rawValue))) {
+        try remove(row.int64(0), on: session)
       }
     }
 
+    /// The same for all checks, so that a later one may end what another has begun.
+    private static let holder: Int64 = 0
     private static let former = PostgresStatement(
       "databases of former checks",
       """
-      SELECT d.name FROM hearth_databases d WHERE d.project = $1
-        AND EXISTS (SELECT 1 FROM hearth_collections c WHERE c.database = d.number)
-        AND (SELECT c.version FROM hearth_commits c WHERE c.database = d.number ORDER BY c.version DESC LIMIT 1)
-          < extract(epoch FROM clock_timestamp() - interval '1 hour') * 1000000
-      """, [.bytea])
+      SELECT t.database FROM hearth_tasks t WHERE t.kind = $1 AND t.until < clock_timestamp()
+        AND EXISTS (SELECT 1 FROM hearth_collections c WHERE c.database = t.database)
+      """, [.int2])
     private static let tables = [
       "hearth_documents", "hearth_changes", "hearth_entries", "hearth_indexes", "hearth_index_files",
-      "hearth_collections", "hearth_batch_responses", "hearth_tasks",
+      "hearth_collections", "hearth_batch_responses",
     ]
     private static let number = PostgresStatement(
       "number of check", "SELECT number FROM hearth_databases WHERE project = $1 AND name = $2", [.bytea, .bytea])

@@ -15,9 +15,6 @@
     /// created later, because their creation locks its row: so a database's versions rise also over its creation.
     static let emptyDatabase: Int64 = 0
 
-    /// The project of the databases in which `hearth storage check` works. Lists of databases leave it out.
-    static let checkProject = "hearth-check"
-
     static let statements =
       [schema, cluster, databases, commits] + collections + [documents] + changes + indexes + transactions + responses
       + [tasks]

@@ -46,6 +46,18 @@ struct HeldWriteBaseTests {
     var sentKeys: [DocumentKey] { primary.sentBatches.flatMap { $0 }.map(\.key) }
   }
 
+  /// A write that is on its way with the time of the backend, and another one behind it.
+  private func writesBehindTimestamp(isLocked: Bool) throws -> Processes {
+    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
+    let now = [FieldTransform(path: field("at"), operation: .serverTimestamp)]
+    processes.writer.write(.set(key("rooms/a"), ["n": 2], transforms: now))
+    processes.cache.deliver()
+    try processes.whileLocked(isLocked) {
+      processes.writer.write(.patch(key("rooms/a"), ["n": 3], mask: FieldMask([field("n")])))
+    }
+    return processes
+  }
+
   @Test("a document that the cache did not know is compared, also if it has come since", arguments: [true, false])
   func unknownDocument(isLocked: Bool) throws {
     let processes = try Processes(.keepBoth, having: [])
@@ -58,13 +70,7 @@ struct HeldWriteBaseTests {
 
   @Test("the backend's time in an own write that was committed is no change by others", arguments: [true, false])
   func serverTimestamp(isLocked: Bool) throws {
-    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
-    let now = [FieldTransform(path: field("at"), operation: .serverTimestamp)]
-    processes.writer.write(.set(key("rooms/a"), ["n": 2], transforms: now))
-    processes.cache.deliver()
-    try processes.whileLocked(isLocked) {
-      processes.writer.write(.patch(key("rooms/a"), ["n": 3], mask: FieldMask([field("n")])))
-    }
+    let processes = try writesBehindTimestamp(isLocked: isLocked)
     try processes.primary.commit(at: 5, transformResults: [.timestamp(version(5).timestamp)])
     processes.store()
     processes.cache.deliver()
@@ -75,13 +81,7 @@ struct HeldWriteBaseTests {
 
   @Test("a change by others in the place of an own write with the backend's time is one", arguments: [true, false])
   func changeBehindTimestamp(isLocked: Bool) throws {
-    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
-    let now = [FieldTransform(path: field("at"), operation: .serverTimestamp)]
-    processes.writer.write(.set(key("rooms/a"), ["n": 2], transforms: now))
-    processes.cache.deliver()
-    try processes.whileLocked(isLocked) {
-      processes.writer.write(.patch(key("rooms/a"), ["n": 3], mask: FieldMask([field("n")])))
-    }
+    let processes = try writesBehindTimestamp(isLocked: isLocked)
     let time = Value.timestamp(version(5).timestamp)
     try processes.primary.commit(at: 5, transformResults: [time])
     try processes.primary.fill(processes.target, [found("rooms/a", 6, ["n": 7, "at": time])], at: 7)

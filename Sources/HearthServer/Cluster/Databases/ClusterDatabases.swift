@@ -107,19 +107,24 @@
     func names() async throws(StatusError) -> [DatabaseID] {
       do {
         return try await engine.reading { session in
-          try session.run(Self.allNames.call(.int8(ClusterSchema.emptyDatabase))).map { row in
+          let names = Self.allNames.call(.int8(ClusterSchema.emptyDatabase), .int2(ClusterTask.check.rawValue))
+          return try session.run(names).map { row in
             DatabaseID(
               projectID: String(decoding: try row.bytes(0), as: UTF8.self),
               database: String(decoding: try row.bytes(1), as: UTF8.self))
           }
-        }.filter { $0.projectID != ClusterSchema.checkProject }.sorted()
+        }.sorted()
       } catch {
         throw StatusError(postgres: error)
       }
     }
 
     private static let allNames = PostgresStatement(
-      "names of databases", "SELECT project, name FROM hearth_databases WHERE number > $1", [.int8])
+      "names of databases",
+      """
+      SELECT project, name FROM hearth_databases d WHERE number > $1
+        AND NOT EXISTS (SELECT 1 FROM hearth_tasks t WHERE t.database = d.number AND t.kind = $2)
+      """, [.int8, .int2])
 
     func declare(_ contents: IndexFile.Contents) async {
       indexRules?.declare(contents.declared)

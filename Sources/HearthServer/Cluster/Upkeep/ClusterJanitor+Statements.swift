@@ -26,26 +26,15 @@
       ORDER BY version, collection, id LIMIT 1 OFFSET $3
       """, [.int8, .int8, .int8])
 
-    static let trimChanges = PostgresStatement(
-      "trim changes", "DELETE FROM hearth_changes WHERE database = $1 AND version <= $2", [.int8, .int8])
-
     static let trimChangesBefore = PostgresStatement(
       "trim changes before",
       """
       DELETE FROM hearth_changes WHERE database = $1 AND version <= $2 AND (version, collection, id) < ($2, $3, $4)
       """, [.int8, .int8, .int8, .bytea])
 
+    static let changes = VersionedTable("hearth_changes")
     static let commits = VersionedTable("hearth_commits")
     static let responses = VersionedTable("hearth_batch_responses")
-
-    static let lease = PostgresStatement(
-      "lease of janitor",
-      """
-      INSERT INTO hearth_tasks (database, kind, holder, until)
-      VALUES ($1, 1, $2, clock_timestamp() + $3 * interval '1 second')
-      ON CONFLICT (database, kind) DO UPDATE SET holder = excluded.holder, until = excluded.until
-      WHERE hearth_tasks.holder = excluded.holder OR hearth_tasks.until < clock_timestamp()
-      """, [.int8, .int8, .int8])
 
     static let present = PostgresStatement(
       "state for janitor",

@@ -35,7 +35,8 @@
 
     /// - Returns: Nil if another node has begun a round.
     func run(on session: PostgresSession) throws -> Report? {
-      let lease = try session.run(Self.lease.call(.int8(database), .int8(engine.node), .int8(Self.leaseSeconds)))
+      let lease = try session.run(
+        ClusterTask.trimming.lease(of: database, by: engine.node, seconds: Self.leaseSeconds))
       guard lease.affectedCount > 0 else { return nil }
       let row = try session.run(Self.present.call(.int8(database))).only()
       let (logStart, latest) = (try row.int64(0), try row.int64(1))
@@ -81,7 +82,7 @@
           Self.boundOfChanges.call(.int8(database), .int8(version), .int8(Self.rowsAtOnce))
         ).first
         guard let bound else {
-          _ = try session.run(Self.trimChanges.call(.int8(database), .int8(version)))
+          _ = try session.run(Self.changes.delete.call(.int8(database), .int8(version)))
           return true
         }
         _ = try session.run(

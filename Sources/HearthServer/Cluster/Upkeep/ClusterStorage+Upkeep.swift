@@ -6,7 +6,7 @@
   internal import Synchronization
 
   extension ClusterStorage {
-    /// The rounds after which other databases have their turn, in microseconds. The next upkeep comes after about as long.
+    /// The time in microseconds after which other databases have their turn. The next upkeep comes a minute after the last one.
     private static let upkeepTime: Int64 = 45_000_000
 
     /// Called every now and then by each node that has the database open. One of them does the work.

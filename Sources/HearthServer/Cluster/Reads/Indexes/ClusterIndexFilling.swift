@@ -123,7 +123,7 @@
     /// - Returns: True if there may be more to do for this node.
     func step(on session: PostgresSession, _ limits: Limits = Limits()) throws -> Bool {
       let lease = try session.run(
-        IndexStatements.lease.call(database, .int8(node), .int8(Self.leaseSeconds)))
+        ClusterTask.filling.lease(of: reader.database, by: node, seconds: Self.leaseSeconds))
       guard lease.affectedCount > 0 else { return false }
       let order = try ClusterOrder.begin(reader.database, on: session)
       let definitions = try reader.indexes.definitions(

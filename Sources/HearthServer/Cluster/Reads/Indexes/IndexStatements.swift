@@ -79,15 +79,5 @@
       DELETE FROM hearth_indexes WHERE database = $1 AND number = $2 AND state = 2 AND NOT EXISTS (
         SELECT 1 FROM hearth_entries e WHERE e.database = $1 AND e.number = $2)
       """, [.int8, .int4])
-
-    /// Takes the filling of a database over for a time, or keeps it: only to avoid that several nodes do the same.
-    static let lease = PostgresStatement(
-      "lease of filling",
-      """
-      INSERT INTO hearth_tasks (database, kind, holder, until)
-      VALUES ($1, 2, $2, clock_timestamp() + $3 * interval '1 second')
-      ON CONFLICT (database, kind) DO UPDATE SET holder = excluded.holder, until = excluded.until
-      WHERE hearth_tasks.holder = excluded.holder OR hearth_tasks.until < clock_timestamp()
-      """, [.int8, .int8, .int8])
   }
 #endif
