@@ -6,9 +6,8 @@ struct Budget: Sendable {
   /// Growth of the largest resident set over the one of the idle server, in MiB. Each of 8 clients may have a piece of a result three times:
   /// as documents, as messages, and as frames. One result of 16 MB for each would be 128 MiB.
   var memoryMiB = 48
-  /// Size of the write-ahead log, in MiB: half of the limit, from which on long reads make room for it, and the largest group of commits.
-  /// The file stays as large as it was.
-  var walMiB = 128 + 4
+  /// Size of the write-ahead log, in MiB: the value of its flag, and the largest group of commits.
+  var walMiB = 64 + 4
   /// Size of the history as the server counts it, in MiB: the value of its flag, and the largest group of commits.
   var historyMiB = 32 + 4
   /// Size of all other files, in MiB: twice the documents and the history.

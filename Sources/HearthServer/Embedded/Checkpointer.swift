@@ -9,7 +9,7 @@ internal import Synchronization
 /// time: after ``longestLogPages`` the writer finishes the log itself. It waits for a round that is under way, next to which SQLite would
 /// let it write nothing back.
 ///
-/// Nor does it restart while a read holds an earlier state. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
+/// Nor does it restart while a read holds an earlier state. So long reads make room for it, see ``LogLimit``.
 final class Checkpointer: Sendable {
   /// The number of pages that the writer writes between two rounds; 8 MiB.
   static let pagesPerRound: Int64 = 1_000
@@ -19,6 +19,32 @@ final class Checkpointer: Sendable {
   static let longestLogPages: Int64 = 8_000
   /// The size of a page of a file that this library has made.
   static let bytesPerPage: Int64 = 8 << 10
+  /// The size of such a page in the log (https://www.sqlite.org/fileformat.html#the_write_ahead_log).
+  static let bytesPerFrame: Int64 = 24 + bytesPerPage
+
+  /// The pages that the writer had written, see `Database.writtenPages`, at the newest checkpoints.
+  struct Progress {
+    /// When the latest round began.
+    private var round: Int64 = 0
+    /// When the writer itself wrote the log back.
+    private var finish: Int64 = 0
+
+    func isFinishDue(at written: Int64) -> Bool {
+      written - finish >= longestLogPages
+    }
+
+    /// - Returns: False if no round is due.
+    mutating func beginRound(at written: Int64) -> Bool {
+      guard written - round >= pagesPerRound else { return false }
+      round = written
+      return true
+    }
+
+    mutating func finish(at written: Int64) {
+      finish = written
+      round = written
+    }
+  }
 
   private let queue: DispatchQueue
   private let open: @Sendable () throws -> sending Database

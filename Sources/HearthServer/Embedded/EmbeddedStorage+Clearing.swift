@@ -36,7 +36,7 @@ extension EmbeddedStorage {
       try requireSafeDisk()
       var change: CommittedChange?
       var epochs: Epochs?
-      try database.transaction("Clear") {
+      try write("Clear") {
         store.indexes.use(indexState)
         change = try removeDocuments(below: place)
         if place.isEmpty { try responses.removeAll() }

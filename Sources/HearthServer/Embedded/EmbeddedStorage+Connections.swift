@@ -22,8 +22,8 @@ extension EmbeddedStorage {
     var announcements: Announcements
     /// The folder of the file; nil if its place is not looked at.
     let place: FolderPlace?
-    /// The length of the write-ahead log when it was last looked at.
-    var logPages: Int64 = 0
+    /// The length of the write-ahead log in bytes.
+    var writeAheadLogBytes: Int64 = 0
     var isClosed = false
     /// Set once the system could not say whether a write has reached the disk.
     var failedSync: String?
@@ -100,88 +100,4 @@ extension EmbeddedStorage {
 
   /// The length of a step of a long read in instructions of SQLite: about 2,000 rows of a scan, a millisecond.
   private static let instructionsPerStep = 20_000
-
-  /// Has the log written back when enough was written to it.
-  func checkpoint() {
-    guard let checkpointer = published.withLock({ $0.failedSync == nil ? $0.file?.checkpointer : nil }) else { return }
-    let written = database.writtenPages
-    guard written - finishedPages < Checkpointer.longestLogPages else { return finishLog() }
-    guard written - checkpointedPages >= Checkpointer.pagesPerRound else { return }
-    checkpointedPages = written
-    checkpointer.start { [weak self] result in
-      guard let self else { return }
-      switch result {
-      case .success(let state?):
-        boundLog(pages: state.pages)
-        if state.pages >= Checkpointer.longLogPages { Task { await self.finishLog() } }
-      case .success(nil): break
-      case .failure(let error): logMoveFailed(error)
-      }
-    }
-  }
-
-  /// Checkpoints the rest of a long log, so that the next commit restarts it.
-  private func finishLog() {
-    published.withLock { $0.file?.checkpointer }?.waitForRound()
-    guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
-    finishedPages = database.writtenPages
-    checkpointedPages = finishedPages
-    do {
-      boundLog(pages: try database.checkpoint().pages)
-    } catch {
-      logMoveFailed(error)
-    }
-  }
-
-  /// Has long reads make room when the log has half of its limit: none begins until those that have begun are over and the log has been
-  /// written back whole. At the limit they are stopped, and start over.
-  nonisolated func boundLog(pages: Int64) {
-    let readers = published.withLock { published in
-      published.logPages = pages
-      return published.file?.readers
-    }
-    let bytes = pages * Checkpointer.bytesPerPage
-    guard let readers, bytes >= maximumLogBytes / 2 else { return }
-    if bytes >= maximumLogBytes { noteLongLog() }
-    readers.hold(stopsLong: bytes >= maximumLogBytes) { [weak self] in
-      Task { await self?.beginLogAnew() }
-    }
-  }
-
-  /// The time that commits wait at most for short reads to end, so that the log can be cut.
-  private static let waitForShortReads = Duration.milliseconds(100)
-
-  /// Writes the log back and cuts it. This waits for the short reads that have begun. While reads overlap, one of them always sees a state
-  /// from before the last commit, so that without a pause of the commits the log would never be written back whole.
-  private func beginLogAnew() {
-    defer { published.withLock { $0.file?.readers }?.release() }
-    published.withLock { $0.file?.checkpointer }?.waitForRound()
-    guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
-    finishedPages = database.writtenPages
-    checkpointedPages = finishedPages
-    do {
-      let state = try database.checkpoint()
-      let isCut = try database.truncateLog(waitingAtMost: Self.waitForShortReads)
-      published.withLock { $0.logPages = isCut ? 0 : state.pages }
-    } catch {
-      logMoveFailed(error)
-    }
-  }
-
-  /// The status of a read that was started over too often.
-  nonisolated var readGivenUp: StatusError {
-    StatusError(
-      code: .resourceExhausted,
-      message:
-        "The read was started \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
-        + "to its limit (--max-wal-megabytes, \(maximumLogBytes >> 20) MiB) before it had ended. Read less at once.")
-  }
-
-  private nonisolated func logMoveFailed(_ error: any Error) {
-    if let error = error as? StoreError, error.isFailedSync { return noteFailedSync(error) }
-    // The log only grows a little longer.
-    logger.warning(
-      "write-ahead log cannot be checkpointed",
-      metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
-  }
 }

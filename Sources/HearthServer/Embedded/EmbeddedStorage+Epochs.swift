@@ -38,7 +38,7 @@ extension EmbeddedStorage {
     publishing {
       do {
         try requireSafeDisk()
-        try database.transaction("announce version") { try ServerState.saveAnnounced(version, in: database) }
+        try write("announce version") { try ServerState.saveAnnounced(version, in: database) }
         note(uncommitted: version)
         published.withLock { if $0.epochs.quiet?.announced == nil { $0.epochs.quiet?.announced = version } }
         return ((), [CommittedChange(version: version)])
@@ -52,6 +52,7 @@ extension EmbeddedStorage {
         return ((), [])
       }
     }
+    checkpoint()
   }
 
   /// Stores the epoch that begins with the first commit since the start, in the transaction of that commit.

@@ -27,11 +27,11 @@ extension EmbeddedStorage {
   ///
   /// - Returns: False if it has failed. The next commit tries again.
   private func trimStep() -> Bool {
-    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
+    guard mayWriteInBackground else { return false }
     let logBefore = log.totals
     do {
       // Not durable by itself: a power cut that brings rows back takes back what is noted of them too.
-      try database.transaction("Trim history", synchronous: .normal) {
+      try writeStep("Trim history", synchronous: .normal) {
         guard try log.trimMore(now: clock.now()) else { return }
         try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
       }
@@ -43,7 +43,6 @@ extension EmbeddedStorage {
       return false
     }
     publishState()
-    checkpoint()
     return true
   }
 

@@ -83,7 +83,7 @@ extension EmbeddedStorage {
   private func changeIndexes(_ name: String, _ body: () throws -> Void) -> Bool {
     guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
     do {
-      try database.transaction(name) {
+      try writeStep(name) {
         try body()
         try nextIndexState()
       }
@@ -114,10 +114,10 @@ extension EmbeddedStorage {
   ///
   /// - Returns: True if there may be more to do.
   func fillIndexes(_ limits: IndexTable.FillLimits) -> Bool {
-    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
+    guard mayWriteInBackground else { return false }
     do {
       // Not durable by itself: a power cut that takes the latest entries takes the mark of how far the index is filled too.
-      let hasMore = try database.transaction("Fill indexes", synchronous: .normal) {
+      let hasMore = try writeStep("Fill indexes", synchronous: .normal) {
         store.indexes.use(indexState)
         guard try store.indexes.hasWork() else { return false }
         _ = try store.indexes.fill(limits)
@@ -168,7 +168,7 @@ extension EmbeddedStorage {
     guard !uses.isEmpty else { return }
     do {
       // A power cut may take them: then an index is dropped a little too soon.
-      try database.transaction("Save uses of indexes", synchronous: .normal) { try store.indexes.save(uses: uses) }
+      try writeStep("Save uses of indexes", synchronous: .normal) { try store.indexes.save(uses: uses) }
     } catch {
       note(error, "uses of indexes cannot be saved")
     }

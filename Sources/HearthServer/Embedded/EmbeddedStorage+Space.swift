@@ -24,19 +24,18 @@ extension EmbeddedStorage {
 
   /// - Returns: False if nothing is left to be given back for now, or if it cannot be.
   private func releaseStep() -> Bool {
-    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
+    guard mayWriteInBackground else { return false }
     do {
       let size = try database.fileSizeBytes
       let unused = size - (try database.usedBytes)
       let excess = (unused - max(Self.keptBytes, size / Self.keptPart)) / Checkpointer.bytesPerPage
       guard excess > 0 else { return false }
       // Not durable by itself: after a power cut the pages are unused again.
-      let released = try database.transaction("Release space", synchronous: .normal) {
+      let released = try writeStep("Release space", synchronous: .normal) {
         try database.releaseFreePages(limit: Int(min(excess, Self.pagesPerStep)))
       }
       // A file that another program has rebuilt without incremental vacuum keeps its size.
       guard released.bytes > 0 else { return false }
-      checkpoint()
       guard excess <= Self.pagesPerStep else { return true }
       // The file becomes shorter when it has the whole log.
       try database.truncateLog()

@@ -25,6 +25,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   private let responseRetention: ResponseRetention
   /// The length of the write-ahead log at which reads are stopped.
   nonisolated let maximumLogBytes: Int64
+  var logLimit: LogLimit
   /// The bytes of documents that the merges and transforms of one commit may read and write.
   private let maximumRewrittenBytes: Int
   private let sortBudget: SortBudget
@@ -55,10 +56,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   var isTrimming = false
   /// Unused pages are being given back.
   var isReleasing = false
-  /// The writer's pages when the latest round of ``Checkpointer`` began.
-  var checkpointedPages: Int64 = 0
-  /// The writer's pages when it has written the log back itself.
-  var finishedPages: Int64 = 0
+  var checkpoints = Checkpointer.Progress()
 
   nonisolated let published: Mutex<Published>
   nonisolated let indexDemand = Mutex(IndexDemand())
@@ -182,6 +180,7 @@ actor EmbeddedStorage: ExclusiveStorage {
     self.responseRetention = responseRetention
     self.maximumRewrittenBytes = rewrittenBytes
     self.maximumLogBytes = Int64(logBytes)
+    self.logLimit = LogLimit(bytes: Int64(logBytes))
     self.sortBudget = sortBudget
     self.readSlots = readSlots
     self.home = home
@@ -209,9 +208,9 @@ actor EmbeddedStorage: ExclusiveStorage {
   }
 
   nonisolated func use() -> StorageUse {
-    let (bytes, pages, readers) = published.withLock { ($0.logBytes, $0.logPages, $0.file?.readers) }
+    let (bytes, logLength, readers) = published.withLock { ($0.logBytes, $0.writeAheadLogBytes, $0.file?.readers) }
     return StorageUse(
-      historyBytes: Int(clamping: bytes), writeAheadLogBytes: Int(clamping: pages * Checkpointer.bytesPerPage),
+      historyBytes: Int(clamping: bytes), writeAheadLogBytes: Int(clamping: logLength),
       waitingReads: readers?.waitingCount ?? 0)
   }
 
@@ -224,7 +223,7 @@ actor EmbeddedStorage: ExclusiveStorage {
   func close() async {
     locks.close()
     waiting.close()
-    while !waiting.isEmpty { commitWaiting() }
+    while !waiting.isEmpty { commitGroup() }
     let file = published.withLock { published in
       published.isClosed = true
       return published.file
@@ -239,10 +238,6 @@ actor EmbeddedStorage: ExclusiveStorage {
 
   func requireOpen() throws(StatusError) {
     if isClosed { throw StatusError.shuttingDown }
-  }
-
-  nonisolated func noteLongLog() {
-    metrics?.exceeded(.writeAheadLogBytes)
   }
 
   nonisolated func status(of error: any Error) -> StatusError {
@@ -306,12 +301,17 @@ extension EmbeddedStorage {
   }
 
   /// Not a task, which would begin on another thread than the writer's.
-  private nonisolated func postCommit() {
+  nonisolated func postCommit() {
     executor.run { self.assumeIsolated { $0.commitWaiting() } }
   }
 
-  /// Commits a group of waiting requests in one durable transaction, and only then publishes and answers them.
   private func commitWaiting() {
+    // They are posted again when the log has been cut.
+    if !logLimit.isFull { commitGroup() }
+  }
+
+  /// Commits a group of waiting requests in one durable transaction, and only then publishes and answers them.
+  private func commitGroup() {
     let (group, isMoreWaiting) = waiting.take(atMost: Self.commitsPerGroup)
     guard !group.isEmpty else { return }
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
@@ -435,7 +435,7 @@ extension EmbeddedStorage {
     var time = clock.elapsedMicroseconds
     let end = time + waiting.groupMicroseconds
     try database.setLogMark()
-    try database.transaction("commit") {
+    try write("commit") {
       store.indexes.use(indexState)
       for index in open {
         let sender = attempts[index].request.sender

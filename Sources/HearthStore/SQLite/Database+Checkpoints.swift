@@ -15,12 +15,13 @@ extension Database {
     return size.int64Value
   }
 
-  /// Runs a checkpoint at commits that find the log long, as `PRAGMA wal_autocheckpoint` does.
+  /// Notes the length of the log at commits, and runs a checkpoint at those that find it long, as `PRAGMA wal_autocheckpoint` does, if the
+  /// options ask for that.
   ///
   /// SQLite's own way ignores the result (https://www.sqlite.org/c3ref/wal_autocheckpoint.html). A failure is harmless, because the log
   /// keeps what the checkpoint left, unless a sync has failed: the system reports that once, and later syncs succeed although pages of the
   /// log may be missing on the disk.
-  func checkpointAtCommits() {
+  func watchLog() {
     sqlite3_wal_hook(
       connection,
       { context, _, _, pages in
@@ -30,7 +31,8 @@ extension Database {
   }
 
   private func logHasGrown(to pages: Int) {
-    if pages >= options.logPages { checkpointPassively() }
+    logPages = Int64(pages)
+    if options.checkpointsAtCommits, pages >= options.logPages { checkpointPassively() }
   }
 
   /// Checkpoints the log before the connection is closed. SQLite would do it at the close, and ignore a sync that fails.

@@ -87,6 +87,9 @@ package final class Database {
   package var injectFailure: ((FailurePoint) -> StoreError?)?
   /// The failure of a sync during a checkpoint; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var failedCheckpoint: StoreError?
+  /// The pages in the write-ahead log after the newest commit of this connection; 0 before the first one. Written in
+  /// Database+Checkpoints.swift.
+  package internal(set) var logPages: Int64 = 0
   var logMark = LogMark.Progress()
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
@@ -225,7 +228,7 @@ package final class Database {
     if case .file = location, !options.isReadOnly {
       try switchToWriteAheadLog()
       try execute("PRAGMA wal_autocheckpoint = 0")
-      if options.checkpointsAtCommits { checkpointAtCommits() }
+      watchLog()
       // Otherwise the file would stay as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }

@@ -12,7 +12,8 @@ final class ServerProcess {
   /// Small limits, so that a run of seconds reaches them.
   static let flags = [
     "--max-received-bytes", "\(32 << 20)", "--max-request-bytes-in-progress", "\(32 << 20)",
-    "--max-queued-bytes", "\(16 << 20)", "--history-megabytes", "32", "--metrics-port", "0", "--log-level", "error",
+    "--max-queued-bytes", "\(16 << 20)", "--history-megabytes", "32", "--max-wal-megabytes", "64",
+    "--metrics-port", "0", "--log-level", "error",
   ]
   /// Descriptors that the process may have. `ulimit -n` sets the hard limit as well, so the server cannot raise it.
   static let descriptorLimit = 256
