@@ -173,7 +173,7 @@ struct CommandOutputTests {
   func pager() async throws {
     try await withServer { place in
       for index in 0..<12 { try await place.set("t/\(index)", "{}") }
-      let pager = ["PAGER": "sed 's/^/paged /'"]
+      let pager = ["PAGER": "sed 's/^/paged /'", "NO_COLOR": "1"]
       let long = try await place.terminal(["query", "t"], rows: 10, environment: pager)
       #expect(long.text.split(separator: "\n").count == 14, "\(long.text)")
       #expect(long.text.split(separator: "\n").allSatisfy { $0.hasPrefix("paged ") })
@@ -181,7 +181,8 @@ struct CommandOutputTests {
         (["query", "t", "--no-pager"], 10, pager), (["query", "t"], 40, pager), (["query", "t"], 10, ["PAGER": ""]),
         (["query", "t"], 10, ["PAGER": "cat"]), (["query", "t"], 10, ["PAGER": "/no/such/program"]),
       ] {
-        let output = try await place.terminal(arguments, rows: rows, environment: environment)
+        let output = try await place.terminal(
+          arguments, rows: rows, environment: environment.merging(["NO_COLOR": "1"]) { $1 })
         #expect(
           output.status == 0 && output.text.hasSuffix("\n12 documents\n") && !output.text.contains("paged"),
           "\(output.text)")
