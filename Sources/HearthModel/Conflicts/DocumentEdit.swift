@@ -158,10 +158,24 @@ package struct DocumentEdit: Sendable {
     var merge = FieldMerge(prefersRemote: prefersRemote)
     merge.compare(base: base ?? MapValue(), local: fields, remote: theirs, at: [])
     let mask = FieldMask(merge.changed)
-    if mask.isEmpty, transforms.isEmpty { return merge.hasDropped ? .dropped : .isThere }
+    let kept = prefersRemote ? transforms.filter { !givesWay($0, to: theirs) } : transforms
+    if mask.isEmpty, kept.isEmpty {
+      return merge.hasDropped || kept.count < transforms.count ? .dropped : .isThere
+    }
     return .mutations([
-      .patch(key, fields.only(mask).withLocalTimestamps, mask: mask, precondition: .none, transforms: transforms)
+      .patch(key, fields.only(mask).withLocalTimestamps, mask: mask, precondition: .none, transforms: kept)
     ])
+  }
+
+  /// True if the remote side has made something of the field, or of a map around it, that the transform would replace.
+  private func givesWay(_ transform: FieldTransform, to theirs: MapValue) -> Bool {
+    let segments = transform.path.segments
+    for count in 1..<segments.count {
+      let around = FieldPath(unchecked: Array(segments.prefix(count)))
+      if theirs[around]?.mergedMap == nil, theirs[around] != base?[around] { return true }
+    }
+    let remote = theirs[transform.path]
+    return remote != base?[transform.path] && !transform.operation.combines(with: remote)
   }
 }
 

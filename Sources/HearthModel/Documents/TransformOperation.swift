@@ -72,6 +72,15 @@ package enum TransformOperation: Hashable, Sendable {
     return Number(previous) == nil ? .integer(0) : previous
   }
 
+  /// True if the transform keeps something of the value, or sets what does not depend on it. All others replace a value of another type.
+  func combines(with value: Value?) -> Bool {
+    switch self {
+    case .serverTimestamp: true
+    case .increment, .minimum, .maximum: Number(value) != nil
+    case .arrayUnion, .arrayRemove: if case .array? = value { true } else { false }
+    }
+  }
+
   /// True if carrying out the transform twice differs from once.
   var hasBaseValue: Bool {
     if case .increment = self { true } else { false }

@@ -101,6 +101,64 @@ struct DocumentEditTests {
     #expect(replaced == ["n": .integer(7)])
   }
 
+  /// Values that the other side has put in the place of the field of a transform, or of a map around it.
+  private static let replacements: [(path: [String], base: MapValue, remote: MapValue)] = [
+    (["m", "n"], ["m": .map(["n": .integer(1)])], ["m": .string("theirs")]),
+    (["m", "n"], ["m": .map(["n": .integer(1)])], [:]),
+    (["m", "k", "n"], ["m": .map(["k": .map([:])])], ["m": .map(["k": .null])]),
+    (["m", "k", "n"], ["m": .map(["k": .map([:])])], ["m": .map([:])]),
+    (["m", "n"], [:], ["m": .integer(5)]),
+    (["n"], ["n": .integer(1)], ["n": .string("theirs")]),
+    (["n"], ["n": .integer(1)], [:]),
+  ]
+
+  @Test(
+    "a transform gives way to a value that the preferred remote side has put in the place of its field, or of a map around it",
+    arguments: 0..<replacements.count)
+  func transformsGiveWay(number: Int) throws {
+    let (path, base, remote) = Self.replacements[number]
+    let rest: MapValue = ["other": .integer(1)]
+    for operation in [TransformOperation.increment(.integer(2)), .arrayUnion([.integer(2)])] {
+      let transform = FieldTransform(path: try FieldPath(path), operation: operation)
+      let edit = Mutation.patch(key, [:], mask: .empty, transforms: [transform])
+      let theirs = found(remote, 2)
+      let remoteStays = ConflictPolicy.mergeFields(prefersRemote: true)
+      #expect(try resolve([edit], base: found(base), remote: theirs, remoteStays) == .dropped)
+      let report = try DocumentEdit([edit], on: found(base)).report(of: .dropped, isMerge: true, over: theirs, at: time)
+      #expect(report?.fields.map(\.kept) == [.remote])
+      // What else the edit changes stays.
+      let both = Mutation.patch(key, rest, mask: try mask(["other"]), transforms: [transform])
+      var merged = remote
+      merged["other"] = .integer(1)
+      #expect(try result([both], base: found(base), remote: theirs, remoteStays) == merged)
+      let local = try result([edit], base: found(base), remote: theirs, merge)
+      #expect(local?[transform.path] == operation.applied(to: remote[transform.path], time: time))
+    }
+  }
+
+  @Test("a transform is carried over to what it combines with, whichever side is preferred", arguments: [false, true])
+  func transformsCombine(_ prefersRemote: Bool) throws {
+    let base: MapValue = ["m": .map(["n": .integer(1), "a": .array([]), "at": .null]), "s": .string("same")]
+    let remote: MapValue = [
+      "m": .map(["n": .double(5), "a": .array([.integer(1)]), "at": .string("x")]), "s": .string("same"),
+    ]
+    let transforms = [
+      FieldTransform(path: try FieldPath(["m", "n"]), operation: .increment(.integer(2))),
+      FieldTransform(path: try FieldPath(["m", "a"]), operation: .arrayUnion([.integer(2)])),
+      FieldTransform(path: try FieldPath(["m", "at"]), operation: .serverTimestamp),
+      // The remote side has not touched it.
+      FieldTransform(path: try FieldPath(["s", "n"]), operation: .increment(.integer(1))),
+    ]
+    let merged = try result(
+      [.patch(key, [:], mask: .empty, transforms: transforms)], base: found(base), remote: found(remote, 2),
+      .mergeFields(prefersRemote: prefersRemote))
+    #expect(
+      merged == [
+        "m": .map(["n": .double(7), "a": .array([.integer(1), .integer(2)]), "at": .timestamp(time)]),
+        "s": .map(["n": .integer(1)]),
+      ])
+  }
+
   @Test("an edit is worth more than a deletion")
   func deletions() throws {
     let (base, remote) = (found(["a": .integer(1)]), found(["a": .integer(2)], 2))
