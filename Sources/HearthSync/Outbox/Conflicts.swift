@@ -361,8 +361,8 @@ struct Conflicts {
     return close()
   }
 
-  /// Another user has signed in, whose outbox the cache shows.
-  mutating func userChanges() -> [Action] { dropParked() }
+  /// Another user has signed in, whose outbox the cache shows. What is still open of the former one's must not be parked.
+  mutating func userChanges() -> [Action] { close() + dropParked() }
 
   /// The client ends.
   mutating func stop() -> [Action] {

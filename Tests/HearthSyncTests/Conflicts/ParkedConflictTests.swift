@@ -162,6 +162,25 @@ struct ParkedConflictTests {
     #expect(a.cancelledQuestions == [question])
   }
 
+  @Test("a conflict of the former user is not kept for the new one, also if the turn with the lease is ending")
+  func changedUser() throws {
+    // Of a document without a rule: it is on its way while the conflict is open, and keeps the turn from ending.
+    a.write(set("halls/a"))
+    a.write(set("rooms/a"))
+    try a.answerLookUp(found("rooms/a", 5, number(9)))
+    let question = try #require(a.questions.first)
+    c.write(set("halls/c"))
+    cache.wait(7)
+    #expect(a.engine.isPrimary && a.sentBatches.count == 1)
+    a.post(.changeUser("bob"))
+    #expect(a.cancelledQuestions == [question])
+    #expect(a.engine.outboxConflict == nil)
+    cache.wait(7)
+    #expect(c.engine.isPrimary)
+    #expect(a.cancelledQuestions == [question])
+    #expect(a.engine.outboxConflict == nil)
+  }
+
   @Test("writes that are never resolved do not make the lease go round permanently")
   func neverResolved() throws {
     for client in [a, c] {
