@@ -11,7 +11,9 @@ extension SharedClient {
       scope.confirmedBefore = SnapshotVersion(
         microseconds: Int64.random(in: 0...world.backend.now, using: &world.generator))
     }
-    clear(ClearingRun(scope, isSecure: world.generator.chance(10)))
+    let isSecure = world.generator.chance(10)
+    if isSecure { world.erasesResults = true }
+    clear(ClearingRun(scope, isSecure: isSecure))
   }
 
   /// Goes on with a clearing that was begun.

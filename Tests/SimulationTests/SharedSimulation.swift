@@ -47,6 +47,8 @@ final class SharedSimulation: RepeatableHistory {
   var batches: [BatchID: MutationBatch] = [:]
   /// The batches of each user that were given up although they may have been sent.
   var givenUp: [String?: [MutationBatch]] = [:]
+  /// Some client has begun to clear securely, so that the outcomes in the file may lack the results of their commits.
+  var erasesResults = false
   var lease = Lease()
   /// Everyone who ever had a number of the lease.
   var leaseHolders: [Int64: String] = [:]

@@ -195,8 +195,8 @@ public struct WriteAcknowledgement: Sendable {
 
   /// The time of the commit; nil if the answer is no longer kept (``Firestore/receipt(for:)``).
   public let commitTime: Timestamp?
-  /// One result for each part of the write, in the order of the calls; empty if the answer is no longer kept, or if a ``ConflictRule`` has
-  /// replaced the parts.
+  /// One result for each part of the write, in the order of the calls; empty if the answer is no longer kept, if a ``ConflictRule`` has
+  /// replaced the parts, or if the cache was cleared securely since then.
   public let results: [Result]
 
   /// The conflicts of the write that a ``ConflictRule`` has resolved before the commit, with what was dropped, oldest first; empty if there was

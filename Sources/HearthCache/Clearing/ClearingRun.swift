@@ -8,7 +8,9 @@ internal import HearthStore
 /// | targets | for the whole cache: deletes the rows of all targets that are not in use | documents |
 /// | documents | deletes documents, bounded in number and bytes | writes |
 /// | writes | counts the documents that only the outboxes hold | keys |
-/// | keys | deletes the remaining keys of removed targets, a few hundred at most | vacuum, or rewriting |
+/// | keys | deletes the remaining keys of removed targets, a few hundred at most | vacuum, or outcomes |
+/// | outcomes | takes the results of transforms and the messages of errors out of kept outcomes of writes | uses |
+/// | uses | removes the marks of use of documents that only writes have named | rewriting |
 /// | vacuum | returns free pages to the file system | end |
 /// | rewriting | rewrites the file in one transaction | erasing |
 /// | erasing | empties the log | end |
@@ -27,6 +29,8 @@ package struct ClearingRun: Equatable, Sendable {
     case removingDocuments(collection: Int, after: WalkPosition?)
     case countingWrites(after: MutationQueue.PendingDocument?)
     case removingEntries
+    case removingResults(from: Int64?)
+    case removingUses(after: DocumentUses.Position)
     case vacuuming
     case rewriting
     case erasing
@@ -103,7 +107,16 @@ package struct ClearingRun: Equatable, Sendable {
       next.report.pendingDocumentCount += count
       next.phase = end.map { .countingWrites(after: $0) } ?? .removingEntries
     case .removingEntries:
-      if try !next.removeEntries(cache) { next.phase = isSecure ? .rewriting : .vacuuming }
+      if try !next.removeEntries(cache) { next.phase = isSecure ? .removingResults(from: nil) : .vacuuming }
+    case .removingResults(let position):
+      // Their rows do not say which documents they come from.
+      let end = try cache.run("Clear cache") {
+        try cache.tables.outcomes.removeContents(from: position, limit: limits.documents)
+      }
+      next.phase = end.map { .removingResults(from: $0) } ?? .removingUses(after: .start)
+    case .removingUses(let position):
+      let end = try next.removeUses(cache, after: position)
+      next.phase = end.map { .removingUses(after: $0) } ?? .rewriting
     case .vacuuming:
       try next.vacuum(cache)
     case .rewriting:
@@ -174,6 +187,21 @@ package struct ClearingRun: Equatable, Sendable {
     // With eager collection a target goes with all its entries.
     guard !cache.isEager else { return false }
     return try cache.run("Clear cache") { try cache.tables.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
+  }
+
+  /// Removes the marks of documents that only writes have named. Garbage collection would do that sooner or later.
+  ///
+  /// - Returns: The position to continue from; nil at the end.
+  private func removeUses(
+    _ cache: CacheTransactions, after position: DocumentUses.Position
+  ) throws -> DocumentUses.Position? {
+    try cache.run("Clear cache") {
+      let page = try cache.tables.uses.unneeded(after: position, upTo: .max, limit: limits.documents)
+      for (key, _) in page where try cache.tables.documents.document(for: key).isUnknown {
+        try cache.tables.uses.remove(key)
+      }
+      return page.count < limits.documents ? nil : page.last?.position
+    }
   }
 
   // MARK: - Giving space back

@@ -69,7 +69,7 @@ struct DocumentUses {
   // MARK: Documents that nothing refers to
 
   /// A place in the order of last use.
-  struct Position {
+  struct Position: Equatable {
     var sequenceNumber: Int64
     var path: String
 

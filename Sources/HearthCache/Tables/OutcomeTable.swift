@@ -54,6 +54,35 @@ struct OutcomeTable {
       """, .integer(now &- Self.maximumAgeSeconds), .integer(Self.maximumCount))
   }
 
+  /// Takes what comes from documents out of some rows: the results of transforms, and the messages of errors, which may name documents. Whether
+  /// each write was committed stays known.
+  ///
+  /// - Parameter position: The number with which it begins; nil at the beginning.
+  /// - Returns: The position to continue from; nil at the end.
+  func removeContents(from position: Int64?, limit: Int) throws -> Int64? {
+    assert(database.isInWriteTransaction, "an outcome changes outside of a write transaction")
+    var rows: [(number: Int64, outcome: WriteOutcome?)] = []
+    try database.forEachRow(
+      "\(Self.select) WHERE number >= ? ORDER BY number LIMIT ?", .integer(position ?? .min), .integer(Int64(limit))
+    ) { row in
+      rows.append((try row.int64(at: 0), try? decode(row)))
+      return true
+    }
+    for row in rows {
+      switch row.outcome {
+      case .committed(let version, let results, _) where results.contains { !$0.transformResults.isEmpty }:
+        let result = try CacheCodec.encode(commit: version, results: [], database: databaseID)
+        try database.update(
+          "UPDATE cache_write_outcomes SET result = ? WHERE number = ?", .blob(result), .integer(row.number))
+      case .failed(let error) where !error.message.isEmpty:
+        try database.update("UPDATE cache_write_outcomes SET message = '' WHERE number = ?", .integer(row.number))
+      case .committed, .failed: break
+      case nil: try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(row.number))
+      }
+    }
+    return rows.count < limit ? nil : rows.last.flatMap { $0.number == .max ? nil : $0.number + 1 }
+  }
+
   /// Identities are drawn at random, so half of one is enough to find it.
   static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
 

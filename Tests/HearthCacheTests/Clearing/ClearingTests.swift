@@ -257,6 +257,37 @@ struct ClearingTests {
     #expect(try cache.store.read("halls/kept").isFound)
   }
 
+  @Test(
+    "nor of what the backend has answered to writes, whose outcomes stay known",
+    arguments: [ClearingRun.StepLimits(), tiny])
+  func secureOutcomes(_ limits: ClearingRun.StepLimits) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    let store = cache.store
+    func write(_ number: UInt64, _ mutation: Mutation) throws -> BatchIdentity {
+      let identity = BatchIdentity(high: 7, low: number)
+      let write = LocalWrite(
+        mutations: [mutation], localWriteTime: .epoch, identity: identity, keepsOutcome: true)
+      _ = try store.write(many: [write])
+      return identity
+    }
+    let sum = FieldTransform(path: field("n"), operation: .increment(.double(1)))
+    let counted = try write(.max, .patch(key("rooms/a"), [:], mask: .empty, precondition: .none, transforms: [sum]))
+    // As bytes the text "a secret".
+    let secret = Double(bitPattern: [UInt8]("a secret".utf8).reversed().reduce(0) { $0 << 8 | UInt64($1) })
+    try store.acknowledgeNext(at: 20, transformResults: [[.double(secret)]])
+    let refused = try write(1, .set(key("rooms/a secret"), [:]))
+    let batch = try #require(try store.nextMutationBatch(after: -1))
+    _ = try store.reject(batch, StatusError(code: .permissionDenied, message: "not at rooms/a secret"))
+    try store.discardRejected(nil, of: nil)
+    #expect(try !occurrences(of: "a secret", in: cache.folder).isEmpty)
+    let report = try clear(cache, .collection(path("rooms"), includesSubcollections: true), isSecure: true, limits)
+    #expect(report.isErased && report.removedDocumentCount == 1)
+    #expect(try occurrences(of: "a secret", in: cache.folder) == [])
+    #expect(try store.outbox.fate(of: counted) == .ended(.committed(version(20), [])))
+    #expect(try store.outbox.fate(of: refused) == .ended(.failed(StatusError(code: .permissionDenied, message: ""))))
+  }
+
   @Test("while another connection reads an older state the log cannot be emptied, which the report says")
   func readerInTheWay() throws {
     let cache = try makeCache(.file)
