@@ -20,6 +20,7 @@ package enum CacheCodec {
     static let isResolved = 8
     static let hasGuards = 9
     static let guards = 10
+    static let views = 11
   }
 
   /// Field numbers of a stored condition for a document.
@@ -50,6 +51,9 @@ package enum CacheCodec {
           write(precondition, field: GuardField.precondition, to: &writer)
         }
       }
+    }
+    for (key, view) in batch.views.sorted(by: { $0.key < $1.key }) {
+      writer.writeMessage(field: BatchField.views) { write(view, of: key, database: database, to: &$0) }
     }
     return writer.bytes
   }
@@ -105,6 +109,10 @@ package enum CacheCodec {
             let (key, precondition) = try storedGuard(in: try reader.readMessage("guards"), database: database)
             batch.guards = batch.guards ?? [:]
             batch.guards?[key] = precondition
+          case BatchField.views:
+            try reader.require(.lengthDelimited, tag, "views")
+            let (key, view) = try storedView(in: try reader.readMessage("views"), database: database)
+            batch.views[key] = view
           default:
             try reader.skip(tag, "batch")
           }

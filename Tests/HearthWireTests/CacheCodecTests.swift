@@ -12,7 +12,20 @@ struct CacheCodecTests {
       identity: generator.pick([nil, BatchIdentity(high: .max, low: 0), .random(using: &generator)]),
       localWriteTime: generator.timestamp(),
       baseMutations: generator.list(upTo: 2) { $0.mutation() },
-      mutations: generator.list(upTo: 4) { $0.mutation() }, guards: guards)
+      mutations: generator.list(upTo: 4) { $0.mutation() }, guards: guards, views: views(&generator))
+  }
+
+  private func views(_ generator: inout Generator) -> [DocumentKey: AuthorView] {
+    var views: [DocumentKey: AuthorView] = [:]
+    for mutation in generator.list(upTo: 2, { $0.mutation() }) {
+      let fields = EncodedFields(MapValue(["n": generator.value()]))
+      views[mutation.key] = AuthorView(
+        generator.pick([
+          nil, .unknown(mutation.key), .missing(mutation.key, version: .none),
+          .found(mutation.key, version: .none, fields: fields),
+        ]), remoteVersion: SnapshotVersion(generator.timestamp()), isApart: generator.pick([true, false]))
+    }
+    return views
   }
 
   @Test("every batch comes back as it was")

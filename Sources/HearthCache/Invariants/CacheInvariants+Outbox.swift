@@ -44,6 +44,9 @@ extension CacheInvariants {
     if let guards = batch.guards, !batch.keepsBases || !batch.keys.isSuperset(of: guards.keys) {
       report(table, row, "it has conditions only under rules for conflicts, and for documents that it changes")
     }
+    if !batch.views.isEmpty, !batch.keepsBases || !batch.keys.isSuperset(of: batch.views.keys) {
+      report(table, row, "it has views only under rules for conflicts, and of documents that it changes")
+    }
     guard let identity = batch.identity else { return }
     if try store.tables.outcomes.outcome(of: identity) != nil {
       report(table, row, "no outcome is kept under its identity")

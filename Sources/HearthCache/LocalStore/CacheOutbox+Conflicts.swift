@@ -6,23 +6,38 @@ extension CacheOutbox {
   /// The documents of a write under rules for conflicts as its author sees them. Does not wait for other processes.
   ///
   /// - Parameter author: Not the active user while a change of the user waits for the file.
-  package func documentsUnderRules(of mutations: [Mutation], by author: String?) -> [DocumentKey: SeenDocument] {
-    let keys = bases.keysUnderRules(of: mutations)
-    var seen = Dictionary(uniqueKeysWithValues: keys.map { ($0, SeenDocument.unread) })
-    guard !keys.isEmpty else { return seen }
+  package func documentsUnderRules(of write: LocalWrite, by author: String?) -> [DocumentKey: SeenDocument] {
+    var seen: [DocumentKey: SeenDocument] = [:]
+    for key in bases.keysUnderRules(of: write.mutations) { seen[key] = .unread }
+    guard !bases.rules.isEmpty, !seen.isEmpty || write.resubmits != nil else { return seen }
     transactions.tables.database.waiting(atMost: .zero) {
       seen =
         (try? transactions.read("Look at documents under rules") {
           let user = try transactions.user.row(of: .user(author))
-          let view = try localDocuments.localView(of: Array(keys), user: user)
-          let remote = try localDocuments.remoteDocuments(for: keys)
-          return try Dictionary(
-            uniqueKeysWithValues: keys.map { key in
-              let last = try user.flatMap { try queue.lastPendingBatchID(for: key, user: $0) }
-              let version = remote[key]?.version ?? .none
-              return (key, .read(view[key] ?? .unknown(key), remoteVersion: version, lastBatch: last))
-            })
+          return try seenDocuments(try mutations(of: write, user: user), user)
         }) ?? seen
+    }
+    return seen
+  }
+
+  /// The mutations of a write, also if they are those of a refused batch that is submitted again.
+  private func mutations(of write: LocalWrite, user: MutationQueue.UserRow?) throws -> [Mutation] {
+    guard let batchID = write.resubmits else { return write.mutations }
+    return try user.flatMap { try rejected.batch(batchID, user: $0) }?.batch.mutations ?? []
+  }
+
+  private func seenDocuments(
+    _ mutations: [Mutation], _ user: MutationQueue.UserRow?
+  ) throws -> [DocumentKey: SeenDocument] {
+    let keys = bases.keysUnderRules(of: mutations)
+    let view = try localDocuments.localView(of: Array(keys), user: user)
+    let remote = try localDocuments.remoteDocuments(for: keys)
+    var seen: [DocumentKey: SeenDocument] = [:]
+    for key in keys {
+      let last = try user.flatMap { try queue.lastPendingBatchID(for: key, user: $0) }
+      seen[key] = .read(
+        view[key] ?? .unknown(key), remoteVersion: remote[key]?.version ?? .none,
+        last: last.map { .pending($0) } ?? .none)
     }
     return seen
   }
@@ -100,6 +115,7 @@ extension CacheOutbox {
     resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
     // Its documents were compared with the backend's, and are its base now.
     resolved.guards = nil
+    resolved.views = [:]
     let view = try view(
       of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)
     resolved.baseMutations = try baseMutations(of: outcome.mutations, in: view)

@@ -28,7 +28,7 @@ extension CacheOutbox {
     let remote = try showAnew(batch.keys)
     try queue.remove(batch, user: user)
     try references.touchLeftByBatch(batch.keys.sorted())
-    try bases.leave(batch.keys, without: batch.batchID, user: user)
+    try bases.leave(batch.keys, without: batch.batchID, views: batch.views, user: user)
     try noteOutcome(.failed(error), of: batch, at: time)
     try transactions.tell(.batchAnswered(batch.batchID, batch.identity, user: user, error))
     try transactions.tell(ofDocuments: batch.keys, user: user)

@@ -53,12 +53,13 @@ package final class CacheOutbox {
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try localDocuments.overlaid(remote, user: user)
     let keepsBases = bases.areKept(by: mutations)
-    let guards =
+    let kept =
       keepsBases
-      ? try bases.keep(of: mutations, remote: remote, view: view, seen: write.seen, user: user) : nil
+      ? try bases.keep(of: mutations, remote: remote, view: view, seen: write.seen, user: user)
+      : MutationQueue.KeptBases()
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
-      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)
+      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, kept, user: user)
     // After the batch is queued, because the mark says that the document has a pending batch.
     try references.touchEnteredByBatch(batch.keys)
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
@@ -197,7 +198,9 @@ package final class CacheOutbox {
   func keepRejected(
     _ batch: MutationBatch, _ error: StatusError, user: MutationQueue.UserRow, at time: Timestamp
   ) throws -> DocumentMap {
-    let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
+    var refused = batch
+    refused.views = [:]
+    let kept = RejectedBatch(batch: refused, error: error, rejectedAt: time)
     try rejected.insert(kept, user: user, within: rejectedLimits, globals)
     return try drop(batch, error, user: user, at: time)
   }

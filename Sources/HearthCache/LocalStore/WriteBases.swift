@@ -34,12 +34,11 @@ final class WriteBases {
   /// - Parameters:
   ///   - view: The batch's documents as its owner's local view has them.
   ///   - seen: See ``HearthModel/LocalWrite/seen``.
-  /// - Returns: the preconditions to send it with; nil if they depend on earlier batches or on documents that must be requested from the
-  ///   backend.
   func keep(
     of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid],
     seen: [DocumentKey: SeenDocument]?, user: MutationQueue.UserRow
-  ) throws -> [DocumentKey: Precondition]? {
+  ) throws -> MutationQueue.KeptBases {
+    var kept = MutationQueue.KeptBases()
     var known: [DocumentKey: BaseDocument] = [:]
     var areAllKnown = true
     for key in keysUnderRules(of: mutations).sorted() {
@@ -52,15 +51,77 @@ final class WriteBases {
         if base.mustBeCompared { areAllKnown = false }
         continue
       }
+      areAllKnown = false
       try beginIfMissing(key, behind: pending, user: user)
-      if pending.count == 1, let shown = Self.shown(view[key]?.document, seen, key) {
-        try noteView(shown, behind: first, isApart: seen?[key]?.isApart(from: first) ?? false, user: user)
-      } else if remote[key]?.isUnknown ?? true {
+      let shown = Self.shown(view[key]?.document, seen, key)
+      if pending.count == 1, let shown {
+        let isApart = try isApart(seen?[key], from: first, user: user)
+        try noteView(shown, behind: first, isApart: isApart, user: user)
+        continue
+      }
+      if let shown, let remote = remote[key],
+        let own = try ownView(shown, seen?[key], over: remote, user: user)
+      {
+        kept.views[key] = own
+      }
+      if kept.views[key]?.document == nil, remote[key]?.isUnknown ?? true {
         try noteIncompleteView(of: key, user: user)
       }
-      areAllKnown = false
     }
-    return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
+    if areAllKnown { kept.guards = MutationBatch.guards(of: mutations, madeFor: known) }
+    return kept
+  }
+
+  private func isApart(
+    _ seen: SeenDocument?, from batchID: BatchID, user: MutationQueue.UserRow
+  ) throws -> Bool {
+    guard let seen else { return false }
+    return seen.isApart(from: batchID, try readableBatch(batchID, user: user)?.identity)
+  }
+
+  /// The view of the author of a batch behind several others; nil if it is what these make of their base.
+  private func ownView(
+    _ shown: Document, _ seen: SeenDocument?, over remote: Document, user: MutationQueue.UserRow
+  ) throws -> AuthorView? {
+    let key = shown.key
+    guard let last = try queue.lastPendingBatchID(for: key, user: user) else { return nil }
+    let isApart = try isApart(seen, from: last, user: user)
+    var view = AuthorView(
+      AuthorView.stored(shown), remoteVersion: remote.version, isApart: isApart)
+    if isApart { return view }
+    guard let base = try table.base(of: key, user: user) else { return nil }
+    // What is shown is the result as long as the backend's document is the one of the last batch whose author saw all before it.
+    let former = try readableBatch(last, user: user)?.views[key]
+    if !(former?.isApart ?? base.nextIsApart) {
+      let known = former?.remoteVersion ?? (base.isOutdated ? nil : base.document.version)
+      guard !remote.isUnknown, known != remote.version else {
+        // Stored if the write before has one, so that the next write need not ask for the result of all of them either.
+        view.document = nil
+        return former == nil ? nil : view
+      }
+    }
+    guard let result = try result(ofPending: key, on: base, user: user) else { return nil }
+    if shown.isConfirmed(by: result) { view.document = nil }
+    return view
+  }
+
+  /// The document as the pending batches make it: each of what its author saw, or of the result of the one before. Nil if that is not known.
+  private func result(
+    ofPending key: DocumentKey, on base: BaseDocument, user: MutationQueue.UserRow
+  ) throws -> Document? {
+    var document: Document? = base.document
+    for (index, batchID) in (try queue.pendingBatchIDs(for: [key], user: user)[key] ?? []).enumerated() {
+      guard let batch = try readableBatch(batchID, user: user) else { continue }
+      if index == 1, let next = base.next { document = next }
+      if index > 1, let seen = batch.views[key]?.document { document = seen }
+      guard var made = document, made.isFound || made.isMissing else {
+        document = nil
+        continue
+      }
+      _ = try batch.parts[key]?.applyToLocalView(&made, mutatedFields: .empty)
+      document = made
+    }
+    return document
   }
 
   /// The document that the author of a write saw; nil if that is not known.
@@ -95,7 +156,7 @@ final class WriteBases {
     if isKnown {
       var made = base.document
       _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
-      if made.isFound == seen.isFound, made.hasSameContents(as: seen) { next = nil }
+      if seen.isConfirmed(by: made) { next = nil }
     }
     guard base.next != next else { return }
     base.next = next
@@ -142,9 +203,28 @@ final class WriteBases {
   }
 
   /// Brings bases up to date after a batch has left the queue without an effect.
-  func leave(_ keys: Set<DocumentKey>, without batchID: BatchID, user: MutationQueue.UserRow) throws {
+  ///
+  /// - Parameter views: The views of its author.
+  func leave(
+    _ keys: Set<DocumentKey>, without batchID: BatchID, views: [DocumentKey: AuthorView] = [:],
+    user: MutationQueue.UserRow
+  ) throws {
     guard try !table.isEmpty else { return }
-    for key in keys.sorted() { try advanceBase(of: key, without: batchID, user: user) { _ in } }
+    for key in keys.sorted() {
+      if let view = views[key], view.document != nil { try inherit(view, of: key, behind: batchID, user: user) }
+      try advanceBase(of: key, without: batchID, user: user) { _ in }
+    }
+  }
+
+  /// A batch has left the queue: the one behind it is based on what its author saw, without it.
+  private func inherit(
+    _ view: AuthorView, of key: DocumentKey, behind batchID: BatchID, user: MutationQueue.UserRow
+  ) throws {
+    guard let next = try queue.pendingBatchIDs(for: [key], user: user)[key]?.first(where: { $0 > batchID }),
+      var batch = try readableBatch(next, user: user), batch.keepsBases, batch.views[key]?.document == nil
+    else { return }
+    batch.views[key] = view
+    try queue.replace(batch)
   }
 
   private func advanceBase(
@@ -157,12 +237,20 @@ final class WriteBases {
     guard var base = try table.base(of: key, user: user) else { return }
     if first < batchID {
       // The oldest batch is still there, with its base. If it has become the only one, no batch is based on its result.
-      guard base.next != nil, pending.count == 1 else { return }
-      base.next = nil
+      if pending.count == 1 {
+        guard base.next != nil else { return }
+        base.next = nil
+        return try table.set(base, of: key, user: user)
+      }
+      guard pending[1] > batchID else { return }
     } else if let next = base.next {
       base = BaseDocument(next, isOutdated: true, copyName: base.nextIsApart ? "" : base.copyName)
     } else {
       try change(&base)
+    }
+    if pending.count > 1, let view = try readableBatch(pending[1], user: user)?.views[key], let next = view.document {
+      base.next = next
+      base.nextIsApart = view.isApart
     }
     try table.set(base, of: key, user: user)
   }

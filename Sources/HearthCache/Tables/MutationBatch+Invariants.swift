@@ -10,5 +10,8 @@ extension MutationBatch {
     assert(
       Set(guards.map { Array($0.keys) } ?? []).isSubset(of: keys),
       "batch \(batchID) has conditions for documents that it does not change")
+    assert(keepsBases || views.isEmpty, "batch \(batchID) has views of documents that no rule for conflicts contains")
+    assert(
+      Set(views.keys).isSubset(of: keys), "batch \(batchID) has views of documents that it does not change")
   }
 }

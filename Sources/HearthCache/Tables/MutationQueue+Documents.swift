@@ -1,11 +1,20 @@
 internal import HearthModel
 internal import HearthStore
+internal import HearthWire
 
 extension MutationQueue {
   /// A document with pending batches of a user.
   struct PendingDocument: Equatable, Sendable {
     var user: UserRow
     var key: DocumentKey
+  }
+
+  /// The parts of a new batch that come from the documents that it is based on.
+  struct KeptBases {
+    /// The preconditions to send it with; nil if they depend on earlier batches or on documents that must be requested from the backend.
+    var guards: [DocumentKey: Precondition]?
+    /// See ``HearthModel/MutationBatch/views``.
+    var views: [DocumentKey: AuthorView] = [:]
   }
 
   /// The documents with pending batches of all users, in the order of the users, behind a position. A document that several users write
@@ -25,5 +34,17 @@ extension MutationQueue {
       return true
     }
     return found
+  }
+
+  /// The size of a batch, without what is never sent of it.
+  func byteCount(of batchID: BatchID) throws -> Int? {
+    try database.firstRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)
+    ) { row in
+      let bytes = try row.bytes(at: 1)
+      guard var batch = try? decode(row), !batch.views.isEmpty else { return bytes.count }
+      batch.views = [:]
+      return CacheCodec.encode(batch: batch, database: databaseID).count
+    }
   }
 }

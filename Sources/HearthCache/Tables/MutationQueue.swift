@@ -72,14 +72,14 @@ struct MutationQueue {
   /// Appends a batch under the next batch id.
   func append(
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    keepsOutcome: Bool, keepsBases: Bool, guards: [DocumentKey: Precondition]?, user: UserRow
+    keepsOutcome: Bool, keepsBases: Bool, _ kept: KeptBases, user: UserRow
   ) throws -> MutationBatch {
     assert(!mutations.isEmpty, "a batch without mutations is queued, and no answer would end it")
-    assert(keepsBases || guards == nil, "a batch is sent under conditions that no rule for conflicts asks for")
+    assert(keepsBases || kept.guards == nil, "a batch is sent under conditions that no rule for conflicts asks for")
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
       baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases,
-      guards: guards)
+      guards: kept.guards, views: kept.views)
     batch.assertInvariants()
     try insert(batch, user: user)
     return batch
@@ -201,12 +201,6 @@ struct MutationQueue {
     try database.firstRow("SELECT count(*) FROM cache_mutation_batches WHERE user_id = ?", .integer(user)) {
       Int(clamping: try $0.int64(at: 0))
     } ?? 0
-  }
-
-  func byteCount(of batchID: BatchID) throws -> Int? {
-    try database.firstRow(
-      "SELECT length(batch) FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)
-    ) { Int(clamping: try $0.int64(at: 0)) }
   }
 
   /// The batch of a write with a receipt that has this identity, of any user. Reads two rows, however long the queue is.

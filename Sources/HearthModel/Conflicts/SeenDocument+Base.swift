@@ -16,7 +16,7 @@ extension SeenDocument {
 
 extension Document {
   /// True if the other document is this one with times of the backend in place of estimates.
-  fileprivate func isConfirmed(by remote: Document) -> Bool {
+  package func isConfirmed(by remote: Document) -> Bool {
     guard isFound == remote.isFound else { return false }
     if hasSameContents(as: remote) { return true }
     guard let own = try? fields.decoded(), let other = try? remote.fields.decoded() else { return false }

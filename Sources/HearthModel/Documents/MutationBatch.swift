@@ -39,11 +39,13 @@ package struct MutationBatch: Equatable, Sendable {
   ///
   /// Nil as long as they are not decided, so that it was never sent, and always without ``keepsBases``.
   package var guards: [DocumentKey: Precondition]?
+  /// Its documents as its author saw them, where that is not known otherwise: see ``AuthorView``. Always empty without ``keepsBases``.
+  package var views: [DocumentKey: AuthorView]
 
   package init(
     batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
     mutations: [Mutation], keepsOutcome: Bool = false, keepsBases: Bool = false,
-    isResolved: Bool = false, guards: [DocumentKey: Precondition]? = nil
+    isResolved: Bool = false, guards: [DocumentKey: Precondition]? = nil, views: [DocumentKey: AuthorView] = [:]
   ) {
     self.batchID = batchID
     self.identity = identity
@@ -54,6 +56,7 @@ package struct MutationBatch: Equatable, Sendable {
     self.keepsBases = keepsBases
     self.isResolved = isResolved
     self.guards = guards
+    self.views = views
   }
 
   /// The documents that the batch writes.

@@ -61,7 +61,7 @@ struct HeldCalls {
   /// In the order in which they were made.
   private(set) var writes: [HeldWrite]
   /// The documents under rules for conflicts that the writes change, of each of their users.
-  private var documentsUnderRules: [(owner: String?, keys: Set<DocumentKey>)] = []
+  private var documentsUnderRules: [HeldDocuments] = []
   /// In the order in which they came.
   private(set) var listens: [HeldListen] = []
   /// The number of writes, from the first one on, that are stored alone, because one of them may refuse to be stored with others.
@@ -76,7 +76,7 @@ struct HeldCalls {
   /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
-    for write in writes { note(Set((write.write.seen ?? [:]).keys), of: write.owner) }
+    for write in writes { documentsUnderRules[documentsIndex(of: write.owner)].takeOver(write.write) }
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
   }
 
@@ -97,30 +97,24 @@ struct HeldCalls {
 
   /// - Parameters:
   ///   - damagedCount: The number of them, from the first one on, that have just met a damaged file.
-  ///   - seen: Returns the documents of mutations that are under rules for conflicts, as their author sees them.
+  ///   - seen: Returns the documents of a write that are under rules for conflicts, as its author sees them without writes that wait.
   mutating func hold(
     _ more: [LocalWrite], of owner: String?, damagedCount: Int = 0,
-    seen: ([Mutation], _ author: String?) -> [DocumentKey: SeenDocument]
+    seen: (LocalWrite, _ author: String?) -> [DocumentKey: SeenDocument]
   ) {
     assert(damagedCount <= more.count, "\(damagedCount) of \(more.count) writes have met a damaged file.")
+    let documents = documentsIndex(of: owner)
     for (index, var write) in more.enumerated() {
-      var shown = seen(write.mutations, owner)
-      // What is shown of them lacks the held writes that they have already.
-      for key in note(Set(shown.keys), of: owner) { shown[key] = .unread }
-      write.seen = shown
+      let earlier = writes.lazy.filter { LocalStore.isSameUser($0.owner, owner) }.map(\.write)
+      write.seen = documentsUnderRules[documents].add(write, seen(write, owner), behind: earlier)
       writes.append(HeldWrite(write: write, owner: owner, damagedFileCount: index < damagedCount ? 1 : 0))
     }
   }
 
-  /// - Returns: Those of the documents that earlier writes of the user change.
-  @discardableResult
-  private mutating func note(_ keys: Set<DocumentKey>, of owner: String?) -> Set<DocumentKey> {
-    guard let index = documentsUnderRules.firstIndex(where: { LocalStore.isSameUser($0.owner, owner) }) else {
-      if !keys.isEmpty { documentsUnderRules.append((owner, keys)) }
-      return []
-    }
-    defer { documentsUnderRules[index].keys.formUnion(keys) }
-    return documentsUnderRules[index].keys.intersection(keys)
+  private mutating func documentsIndex(of owner: String?) -> Int {
+    let known = documentsUnderRules.firstIndex { LocalStore.isSameUser($0.owner, owner) }
+    if known == nil { documentsUnderRules.append(HeldDocuments(of: owner)) }
+    return known ?? documentsUnderRules.count - 1
   }
 
   /// The writes to store next with one commit; empty if none wait.

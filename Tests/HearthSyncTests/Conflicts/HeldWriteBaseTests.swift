@@ -8,47 +8,9 @@ import Testing
 /// The bases of writes that have waited in memory are those of the same writes that did not wait.
 @Suite("The base of a write that has waited for the file")
 struct HeldWriteBaseTests {
-  /// Two processes of one cache: one that listens and holds the lease, and another that writes.
-  private struct Processes {
-    let cache: SharedCache
-    let primary: SharedTestClient
-    let writer: SharedTestClient
-    let target: TargetID
-    private let stopped: Database
-
-    init(_ policy: ConflictPolicy, having documents: [Document]) throws {
-      let rules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), policy)])
-      cache = try SharedCache()
-      primary = try cache.client("a", busyTimeout: .milliseconds(20), conflictRules: rules)
-      writer = try cache.client("b", busyTimeout: .milliseconds(20), conflictRules: rules)
-      stopped = try Database(.file(path: cache.file))
-      primary.listen(rooms)
-      cache.deliver()
-      target = try #require(primary.watched.first)
-      if !documents.isEmpty { try primary.fill(target, documents, at: 4) }
-      cache.deliver()
-    }
-
-    /// Makes writes, perhaps while the file is locked.
-    func whileLocked(_ isLocked: Bool, _ body: () -> Void) throws {
-      if isLocked { try stopped.execute("BEGIN IMMEDIATE") }
-      body()
-      if isLocked { try stopped.execute("ROLLBACK") }
-    }
-
-    /// Everything that waits is stored.
-    func store() {
-      cache.wait(60)
-      #expect(writer.engine.heldWriteIDs.isEmpty)
-    }
-
-    /// The documents that are written by what was sent.
-    var sentKeys: [DocumentKey] { primary.sentBatches.flatMap { $0 }.map(\.key) }
-  }
-
   /// A write that is on its way with the time of the backend, and another one behind it.
-  private func writesBehindTimestamp(isLocked: Bool) throws -> Processes {
-    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
+  private func writesBehindTimestamp(isLocked: Bool) throws -> ConflictProcesses {
+    let processes = try ConflictProcesses(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
     let now = [FieldTransform(path: field("at"), operation: .serverTimestamp)]
     processes.writer.write(.set(key("rooms/a"), ["n": 2], transforms: now))
     processes.cache.deliver()
@@ -60,7 +22,7 @@ struct HeldWriteBaseTests {
 
   @Test("a document that the cache did not know is compared, also if it has come since", arguments: [true, false])
   func unknownDocument(isLocked: Bool) throws {
-    let processes = try Processes(.keepBoth, having: [])
+    let processes = try ConflictProcesses(.keepBoth, having: [])
     try processes.whileLocked(isLocked) { processes.writer.write(.set(key("rooms/a"), ["mine": 1])) }
     try processes.primary.fill(processes.target, [found("rooms/a", 5, ["theirs": 1])], at: 6)
     processes.store()
@@ -92,7 +54,7 @@ struct HeldWriteBaseTests {
 
   @Test("an own write that was refused since then is no change by others", arguments: [true, false])
   func refusedBefore(isLocked: Bool) throws {
-    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
+    let processes = try ConflictProcesses(.keepBoth, having: [found("rooms/a", 3, ["n": 1])])
     processes.writer.write(.set(key("rooms/a"), ["n": 2]))
     processes.cache.deliver()
     try processes.whileLocked(isLocked) {
@@ -107,7 +69,8 @@ struct HeldWriteBaseTests {
 
   @Test("it is what the new user sees, also while the change of the user waits for the file", arguments: [true, false])
   func changedUser(isLocked: Bool) throws {
-    let processes = try Processes(.mergeFields(prefersRemote: true), having: [found("rooms/a", 3, ["title": "old"])])
+    let processes = try ConflictProcesses(
+      .mergeFields(prefersRemote: true), having: [found("rooms/a", 3, ["title": "old"])])
     let (client, cache) = (processes.primary, processes.cache)
     client.connectionError = StatusError(code: .unavailable, message: "away")
     client.post(.connectivityChanged)
@@ -139,7 +102,7 @@ struct HeldWriteBaseTests {
 
   @Test("a document that the cache did not know is compared behind a write of another process, too")
   func unknownBehindAnother() throws {
-    let processes = try Processes(.mergeFields(prefersRemote: false), having: [])
+    let processes = try ConflictProcesses(.mergeFields(prefersRemote: false), having: [])
     try processes.whileLocked(true) { processes.writer.write(.set(key("rooms/a"), ["of b": 1])) }
     processes.primary.write(.set(key("rooms/a"), ["of a": 1]))
     processes.store()
@@ -156,42 +119,14 @@ struct HeldWriteBaseTests {
 
   @Test("a write that has not seen another one has a copy of its own")
   func copies() throws {
-    let processes = try Processes(.keepBoth, having: [found("rooms/a", 3, ["n": 0])])
+    let processes = try ConflictProcesses(.keepBoth, having: [found("rooms/a", 3, ["n": 0])])
     let client = processes.primary
     try processes.whileLocked(true) { processes.writer.write(.set(key("rooms/a"), ["of b": 1])) }
     client.write(.set(key("rooms/a"), ["of a": 1]))
     processes.store()
     // A third device has changed the document.
-    var backend: [DocumentKey: (version: Int64, fields: MapValue)] = [key("rooms/a"): (5, ["theirs": 1])]
-    for time in Int64(6)..<40 {
-      processes.cache.wait(2)
-      if let lookUp = client.lookUps.last {
-        let asked = try #require(lookUp.keys.first)
-        try client.answerLookUp(
-          backend[asked].map { found(asked.canonicalString, $0.version, $0.fields) }
-            ?? .missing(asked, version: version(time), readTime: version(time)))
-      } else if let batch = client.sentBatches.first {
-        let isRefused = batch.contains { mutation in
-          switch mutation.precondition {
-          case .updateTime(let expected): backend[mutation.key].map { version($0.version) } != expected
-          case .exists(let exists): (backend[mutation.key] != nil) != exists
-          case .none: false
-          }
-        }
-        guard !isRefused else {
-          try client.breakWriteStream(StatusError(code: .failedPrecondition, message: "other version"))
-          continue
-        }
-        for mutation in batch {
-          let former = backend[mutation.key].map { found(mutation.key.canonicalString, $0.version, $0.fields) }
-          let edit = try DocumentEdit([mutation], on: former ?? .missing(mutation.key, version: version(1)))
-          backend[mutation.key] = (time, edit.fields ?? [:])
-        }
-        try client.commit(at: time)
-      }
-    }
-    #expect(client.sentBatches.isEmpty && client.lookUps.isEmpty)
-    let names = Set(backend.values.flatMap { $0.fields.entries.map(\.key) })
+    let backend = try processes.answerAll(from: [found("rooms/a", 5, ["theirs": 1])])
+    let names = try processes.names(in: backend)
     #expect(names.isSuperset(of: ["theirs", "of a", "of b"]), "\(names)")
   }
 }
