@@ -25,6 +25,8 @@ final class ConflictClient {
   var watch = SimulatedWatch()
   /// The edits whose writes have not ended in this run of the client.
   private var open: [WriteID: BatchIdentity] = [:]
+  /// The edits as batches.
+  private var written: [WriteID: MutationBatch] = [:]
 
   static let query = Query(path: ConflictHistory.collection)
 
@@ -51,6 +53,9 @@ final class ConflictClient {
   ///   - check: Looks at what the new process begins with.
   func restart(after between: () throws -> Void = {}, check: () throws -> Void = {}) throws {
     world.note("client \(number) restarts")
+    // What waits in memory would end with the process.
+    try device.free()
+    storeHeldWrites()
     device.end(process)
     forgetEngine()
     open = [:]
@@ -107,7 +112,16 @@ final class ConflictClient {
 
   // MARK: - The application
 
+  /// With the writes that wait in memory: their author knows them.
   func view(of key: DocumentKey) throws -> Document {
+    var document = try storedView(of: key)
+    for id in engine.heldWriteIDs {
+      _ = try written[id]?.applyToLocalView(&document, mutatedFields: .empty)
+    }
+    return document
+  }
+
+  private func storedView(of key: DocumentKey) throws -> Document {
     if let document = try? store.readDocument(key) { return document }
     // A read that meets the damage lets the client repair it.
     post(.request(RequestID(rawValue: 0), .readDocument(key)))
@@ -120,6 +134,7 @@ final class ConflictClient {
     let id = WriteID(rawValue: lastNumber)
     let identity = BatchIdentity(high: 0, low: UInt64(number) << 16 | lastIdentity)
     open[id] = identity
+    written[id] = MutationBatch(batchID: 0, localWriteTime: Timestamp(seconds: 0, nanoseconds: 0), mutations: mutations)
     world.wrote(identity, mutations, edit)
     let write = LocalWrite(
       id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 10_000 + Int64(lastIdentity), nanoseconds: 0),

@@ -22,6 +22,8 @@ final class ConflictDevice {
   private let memory: Database?
   private let folder: URL?
   private let locks = CacheLocks()
+  /// The connection of another program that writes the file.
+  private var holder: Database?
   private var processCount = 0
   /// True once something in the file was damaged.
   private(set) var wasDamaged = false
@@ -75,11 +77,25 @@ final class ConflictDevice {
 
   /// Nobody can write the file while the body runs, because another program writes it.
   func withFileHeld(_ body: () throws -> Void) throws {
-    let holder = try Database(.file(path: file), options: .init(synchronous: .normal, busyTimeout: .zero))
-    defer { holder.close() }
-    try holder.execute("BEGIN IMMEDIATE")
+    try hold()
     try body()
-    try holder.execute("ROLLBACK")
+    try free()
+  }
+
+  var isHeld: Bool { holder != nil }
+
+  /// Another program begins to write the file.
+  func hold() throws {
+    let holder = try Database(.file(path: file), options: .init(synchronous: .normal, busyTimeout: .zero))
+    try holder.execute("BEGIN IMMEDIATE")
+    self.holder = holder
+  }
+
+  /// The program ends.
+  func free() throws {
+    try holder?.execute("ROLLBACK")
+    holder?.close()
+    holder = nil
   }
 
   private var file: String { folder?.appendingPathComponent("cache.sqlite").path ?? "" }

@@ -114,13 +114,14 @@ final class ConflictSimulation {
     case 50..<55: answer(client, mayFail: true)
     case 55..<57: client.retryNow()
     case 57..<60: try client.withdrawOne(evenIfSent: generator.chance(70))
-    case 60..<62: client.changeUser()
+    case 60..<62 where !client.device.isHeld: client.changeUser()
     case 62..<64: try release(client)
     case 64..<67 where client.device.place == .file: try damage(client)
     case 64..<72 where client.device.place == .shared: passTime(client)
     case 72..<78 where client.isComparing: try editMeanwhile(client)
-    case 78..<81 where client.device.place == .shared: try editWithLockedFile(client)
+    case 78..<81 where client.device.place == .shared && !client.device.isHeld: try editWithLockedFile(client)
     case 81..<84 where client.device.place == .shared: try sleep(client)
+    case 84..<(client.device.isHeld ? 90 : 86) where client.device.place == .shared: try holdOrFree(client.device)
     default: _ = client.advance(succeeds: generator.chance(90))
     }
   }
@@ -158,27 +159,35 @@ final class ConflictSimulation {
     }
   }
 
-  /// The client makes an edit that it cannot store at once, and the others store theirs first.
+  /// The clients of a device make edits that they cannot store at once, and the others store theirs first, or while these are stored.
   private func editWithLockedFile(_ client: ConflictClient) throws {
     note("the file of client \(client.number) is locked")
-    try client.device.withFileHeld { try edit(client) }
+    let neighbours = clients.filter { $0.device === client.device }
+    try client.device.withFileHeld {
+      try edit(client)
+      for _ in 0..<Int.random(in: 0...3, using: &generator) { try edit(generator.pick(neighbours)) }
+    }
     note("the file is free")
-    // Of several writes that the author has not seen, the base of one is known.
-    try others(than: client, edit: false)
-    client.storeHeldWrites()
+    try others(than: client)
+    for neighbour in neighbours { neighbour.storeHeldWrites() }
+  }
+
+  /// Another program takes hold of the file of a device, or lets go of it.
+  private func holdOrFree(_ device: ConflictDevice) throws {
+    note(device.isHeld ? "the file is free" : "another program holds the file")
+    if device.isHeld { try device.free() } else { try device.hold() }
   }
 
   /// The client's process is suspended, perhaps for so long that the others take it for dead.
   private func sleep(_ client: ConflictClient) throws {
-    try client.sleep { try others(than: client, edit: true) }
+    try client.sleep { try others(than: client) }
   }
 
-  /// - Parameter edit: True if those on the same device may make edits, too.
-  private func others(than client: ConflictClient, edit isEditing: Bool) throws {
+  private func others(than client: ConflictClient) throws {
     for _ in 0..<Int.random(in: 0...12, using: &generator) {
       let other = generator.pick(clients.filter { $0 !== client })
       switch Int.random(in: 0..<10, using: &generator) {
-      case 0..<2 where isEditing || other.device !== client.device: try edit(other)
+      case 0..<2: try edit(other)
       case 2, 3: other.sendSnapshot()
       case 4..<6 where other.device.place == .shared: other.fire(.clientMetadataRefresh)
       default: _ = other.advance()
@@ -244,6 +253,10 @@ final class ConflictSimulation {
   /// Everything works and is delivered, until nothing is left to do.
   private func settle() throws {
     note("the end")
+    for client in clients {
+      try client.device.free()
+      client.storeHeldWrites()
+    }
     for client in clients where !client.isNetworkEnabled { client.switchNetwork(on: true) }
     try comeToRest()
     for client in clients { client.changeUser() }
