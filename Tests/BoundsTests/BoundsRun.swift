@@ -105,6 +105,6 @@ final class BoundsRun {
       (try? await client.answers(to: .get("\(HonestClient.collection)/1"), seconds: 2)) != nil
     else { return false }
     client.close()
-    return server.figures.residentBytes - idleBytes < 16 << 20
+    return server.figures.residentBytes - idleBytes < 8 << 20
   }
 }
