@@ -27,7 +27,7 @@ extension EmbeddedStorage {
     !isClosed && !logLimit.isFull && (try? requireSafeDisk()) != nil
   }
 
-  private func noteLogLength() {
+  func noteLogLength() {
     let length = database.logPages * Checkpointer.bytesPerFrame
     let readers = published.withLock { published in
       published.writeAheadLogBytes = length
@@ -35,8 +35,8 @@ extension EmbeddedStorage {
     }
     guard let readers, let action = logLimit.note(length) else { return }
     if action == .stopReads { metrics?.exceeded(.writeAheadLogBytes) }
-    readers.hold(stopsLong: action == .stopReads) { [weak self] in
-      Task { await self?.beginLogAnew() }
+    readers.hold(stopsReads: action == .stopReads) { [weak self] isStopped in
+      Task { await self?.beginLogAnew(isStopped) }
     }
   }
 
@@ -61,20 +61,25 @@ extension EmbeddedStorage {
 
   /// Checkpoints the rest of a long log, so that the next commit restarts it.
   private func finishLog() {
-    guard waitForRound() else { return }
-    do {
-      _ = try database.checkpoint()
-    } catch {
-      logMoveFailed(error)
-    }
+    _ = writeBack()
   }
 
-  /// - Returns: False if nothing may be written back any more.
-  private func waitForRound() -> Bool {
-    published.withLock { $0.file?.checkpointer }?.waitForRound()
-    guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return false }
+  /// Writes back all that reads do not hold.
+  ///
+  /// - Parameter end: Carried out afterwards; its result is returned.
+  /// - Returns: False if nothing can be written back.
+  private func writeBack(then end: () throws -> Bool = { true }) -> Bool {
+    let (checkpointer, failedSync) = published.withLock { ($0.file?.checkpointer, $0.failedSync) }
+    checkpointer?.waitForRound()
+    guard !isClosed, failedSync == nil else { return false }
     checkpoints.finish(at: database.writtenPages)
-    return true
+    do {
+      _ = try database.checkpoint()
+      return try end()
+    } catch {
+      logMoveFailed(error)
+      return false
+    }
   }
 
   // MARK: - The limit
@@ -82,33 +87,24 @@ extension EmbeddedStorage {
   /// The time that commits wait at most for short reads to end, so that the log can be cut.
   private static let waitForShortReads = Duration.milliseconds(100)
 
-  /// Writes the log back and cuts it. This waits for the short reads that have begun. While reads overlap, one of them always sees a state
-  /// from before the last commit, so that without a pause of the commits the log would never be written back whole.
-  private func beginLogAnew() {
-    let isCut = cutLog()
+  /// Writes the log back and cuts it. This waits for the short reads that have begun, if there are any. While reads overlap, one of them always
+  /// sees a state from before the last commit, so that without a pause of the commits the log would never be written back whole.
+  ///
+  /// - Parameter isStopped: No read has begun, and none does before the end.
+  private func beginLogAnew(_ isStopped: Bool) {
+    let isCut = writeBack { try database.truncateLog(waitingAtMost: Self.waitForShortReads) }
     let wasFull = logLimit.isFull
+    // The log has become full in the meantime. This is called again when the reads that were in the way have been stopped.
+    if wasFull, !isCut, !isStopped { return }
     logLimit.endCut(isCut)
-    published.withLock { published in
-      if isCut { published.writeAheadLogBytes = 0 }
-      return published.file?.readers
-    }?.release()
+    noteLogLength()
+    published.withLock { $0.file?.readers }?.release()
     guard wasFull else { return }
     // What has found the log full.
     postCommit()
     continueTrimming()
     continueFilling()
     releaseSpace()
-  }
-
-  private func cutLog() -> Bool {
-    guard waitForRound() else { return false }
-    do {
-      _ = try database.checkpoint()
-      return try database.truncateLog(waitingAtMost: Self.waitForShortReads)
-    } catch {
-      logMoveFailed(error)
-      return false
-    }
   }
 
   /// The status of a read that was started over too often.

@@ -39,6 +39,7 @@ extension EmbeddedStorage {
       guard excess <= Self.pagesPerStep else { return true }
       // The file becomes shorter when it has the whole log.
       try database.truncateLog()
+      noteLogLength()
       return false
     } catch {
       if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }

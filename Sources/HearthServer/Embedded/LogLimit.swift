@@ -1,14 +1,14 @@
 /// Decides by the length of a database's write-ahead log when reads have to make room for it, and when commits have to wait.
 ///
 /// The log restarts only while no read sees an earlier state. From half of the limit on, no further read becomes long until the log has been
-/// cut. At the limit, long reads are stopped, and the next commit waits for the cut. So commits make the log longer than its limit by one
+/// cut. At the limit, reads are stopped, and the next commit waits for the cut. So commits make the log longer than its limit by one
 /// transaction at most. If a read of another program prevents the cut, commits go on, and a cut is tried again when the log has grown by a
 /// ``step``.
 struct LogLimit: Sendable {
   enum Action: Equatable {
     /// No further read may become long until the log has been cut.
     case holdReads
-    /// Long reads have to start over, too.
+    /// No read may begin until then, and the long ones have to start over.
     case stopReads
   }
 
@@ -49,7 +49,8 @@ struct LogLimit: Sendable {
     defer { assertInvariants() }
     stage = .short
     if isCut { length = 0 }
-    nextLength = isCut ? 0 : length + Self.step
+    // Long reads that go on do not move the limit.
+    nextLength = isCut ? 0 : length < limit ? min(length + Self.step, limit) : length + Self.step
   }
 
   private func assertInvariants() {

@@ -56,7 +56,7 @@ package struct DatabaseLimits: Sendable, Hashable {
 
   /// Bytes of the write-ahead log of a database's file. The log restarts only while no read sees an older state: from half of the limit on
   /// no long read begins until it has, at the limit long reads are stopped and begun again, and the fourth time they fail with
-  /// RESOURCE_EXHAUSTED. The next commit waits until the log has restarted. A single commit may exceed the limit.
+  /// RESOURCE_EXHAUSTED. Other reads and the next commit wait until the log has restarted. A single commit may exceed the limit.
   package var writeAheadLogBytes = 256 << 20
 
   /// The memory of each database for the results of listeners with a limit, as far as their order goes. One result has a thirty-second of it at

@@ -17,10 +17,10 @@
 ///
 /// Long reads keep their connection while they wait, so their number is limited by *seats*. Hence `seats + slots` connections are enough.
 ///
-/// A long read also keeps its state of the file, and with overlapping long reads the file always has such a state. From ``hold(_:)`` on, no
+/// A long read also keeps its state of the file, and with overlapping long reads the file always has such a state. From a hold on, no
 /// read of this file becomes long: a read that has worked for a step starts over later. When the long reads have ended, the schedule
-/// reports that (``Action/drained(_:)``), and ``release(_:)`` permits long reads again. ``stopLong(_:)`` makes them start over instead of
-/// waiting for their end.
+/// reports that (``Action/drained(_:)``), and ``release(_:)`` permits long reads again. A hold that stops reads makes the long ones
+/// start over instead of waiting for their end, lets no other read begin, and is drained when no read of the file is left.
 struct ReadSchedule {
   typealias ReadID = Int
   typealias FileID = Int
@@ -30,7 +30,8 @@ struct ReadSchedule {
     case start(ReadID)
     /// Resumes a read that waits in the middle.
     case resume(ReadID)
-    /// No long read holds a state of the file any more. Reported once for each ``ReadSchedule/hold(_:)``.
+    /// No long read holds a state of the file any more, or no read at all if they were stopped. Reported once for each hold, and a second time if
+    /// that begins to stop reads later.
     case drained(FileID)
   }
 
@@ -202,17 +203,21 @@ struct ReadSchedule {
   // MARK: - Holds
 
   /// Lets no read of this file become long until ``release(_:)``.
-  mutating func hold(_ file: FileID) -> [Action] {
+  ///
+  /// - Parameter stopsReads: True to have the long reads start over after the hold, each at the end of its step, and to let no read begin
+  ///   until then. One that was stopped ``maximumStops`` times is given up.
+  mutating func hold(_ file: FileID, stopsReads: Bool = false) -> [Action] {
     defer { assertInvariants() }
-    var state = files[file] ?? ScheduledFile()
-    state.held = state.held ?? ScheduledFile.Hold()
-    files[file] = state
+    var hold = files[file]?.held ?? ScheduledFile.Hold()
+    if stopsReads, !hold.isStopping { hold = ScheduledFile.Hold(isStopping: true) }
+    files[file, default: ScheduledFile()].held = hold
     return drained(file)
   }
 
-  /// Has the long reads start over after the hold, each at the end of its step. One that was stopped ``maximumStops`` times is given up.
-  mutating func stopLong(_ file: FileID) {
-    files[file]?.held?.isStopping = true
+  /// True if no read of the file has begun, and none does before the release; false if no long one has. Nil if the file has no hold that is
+  /// drained.
+  func isStopped(_ file: FileID) -> Bool? {
+    files[file]?.held.flatMap { $0.wasDrained ? $0.isStopping : nil }
   }
 
   mutating func release(_ file: FileID) -> [Action] {
@@ -230,8 +235,7 @@ struct ReadSchedule {
   }
 
   private mutating func drained(_ file: FileID) -> [Action] {
-    guard let state = files[file], state.held?.wasDrained == false, state.seatedCount == 0, state.leavingCount == 0
-    else { return [] }
+    guard let state = files[file], state.held?.wasDrained == false, state.isDrained else { return [] }
     files[file]?.held?.wasDrained = true
     return [.drained(file)]
   }

@@ -32,8 +32,8 @@ final class ReadSlots<Reader>: Sendable {
   private struct File {
     let label: String
     var isClosed = false
-    /// Called once after a hold, when no long read is left.
-    var whenDrained: (@Sendable () -> Void)?
+    /// See ``ReaderPool/hold(stopsReads:whenDrained:)``.
+    var whenDrained: (@Sendable (_ isStopped: Bool) -> Void)?
     var whenIdle: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -87,13 +87,11 @@ final class ReadSlots<Reader>: Sendable {
   /// The reads of a file that wait for their turn.
   func waitingCount(_ file: FileID) -> Int { state.withLock { $0.schedule.waitingCount(file) } }
 
-  func hold(_ file: FileID, stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
+  func hold(_ file: FileID, stopsReads: Bool, whenDrained: @escaping @Sendable (_ isStopped: Bool) -> Void) {
     let actions = state.withLock { state -> [ReadSchedule.Action] in
       guard state.files[file]?.isClosed == false else { return [] }
       if state.files[file]?.whenDrained == nil { state.files[file]?.whenDrained = whenDrained }
-      let actions = state.schedule.hold(file)
-      if stopsLong { state.schedule.stopLong(file) }
-      return actions
+      return state.schedule.hold(file, stopsReads: stopsReads)
     }
     perform(actions)
   }
@@ -274,7 +272,9 @@ final class ReadSlots<Reader>: Sendable {
       case .resume(let read):
         state.withLock { $0.reads[read]?.lane }?.gate.signal()
       case .drained(let file):
-        state.withLock { $0.files[file]?.whenDrained }?()
+        // The hold may have been released since then, and another one begun.
+        let (isStopped, body) = state.withLock { ($0.schedule.isStopped(file), $0.files[file]?.whenDrained) }
+        if let isStopped { body?(isStopped) }
       }
     }
   }

@@ -103,13 +103,14 @@ final class ReaderPool<Reader>: Sendable {
   /// Lets no long read begin until ``release()``, so that none goes on seeing an old state of the database. Does nothing after ``close()``.
   ///
   /// - Parameters:
-  ///   - stopsLong: True to make long reads start over later, instead of waiting for them.
-  ///   - whenDrained: Called once in each hold, when no long read is left, on any thread.
-  func hold(stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
-    slots.hold(file, stopsLong: stopsLong, whenDrained: whenDrained)
+  ///   - stopsReads: True to make long reads start over later, instead of waiting for them, and to let no read begin until then.
+  ///   - whenDrained: Called when no long read is left, and when no read at all is left if they were stopped, on any thread. A hold that
+  ///     begins to stop reads later calls it twice.
+  func hold(stopsReads: Bool, whenDrained: @escaping @Sendable (_ isStopped: Bool) -> Void) {
+    slots.hold(file, stopsReads: stopsReads, whenDrained: whenDrained)
   }
 
-  /// Lets long reads begin again.
+  /// Lets reads begin, and become long, again.
   func release() {
     slots.release(file)
   }

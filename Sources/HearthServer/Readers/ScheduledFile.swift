@@ -1,7 +1,7 @@
 /// The reads of one file in a ``ReadSchedule``.
 struct ScheduledFile {
   struct Hold {
-    /// Long reads start over.
+    /// Long reads start over, and no read begins.
     var isStopping = false
     var wasDrained = false
   }
@@ -22,8 +22,14 @@ struct ScheduledFile {
 
   func waitingCount(of kind: ReadKind) -> Int { waiting[kind.rawValue].count }
 
-  /// True if a read that begins would find a connection.
-  var mayBegin: Bool { maximumBegun.map { begunCount < $0 } ?? true }
+  /// True if a read that begins would find a connection, and reads are not being stopped.
+  var mayBegin: Bool { held?.isStopping != true && (maximumBegun.map { begunCount < $0 } ?? true) }
+
+  /// True if the hold, if there is one, has what it waits for: no long read holds a state of the file, or no read at all if they are being
+  /// stopped.
+  var isDrained: Bool {
+    held?.isStopping == true ? begunCount == 0 : seatedCount == 0 && leavingCount == 0
+  }
 
   /// Allows one more connection, to find out whether it can be opened.
   mutating func allowOneMore(upTo most: Int) {

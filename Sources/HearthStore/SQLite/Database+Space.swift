@@ -36,6 +36,7 @@ extension Database {
         // The first column is 1 if another connection was in the way (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
         while try statement.step() { isTruncated = try statement.int64(at: 0) == 0 }
       }
+      if isTruncated { logPages = 0 }
     } catch {
       if error.isFailedSync { failedCheckpoint = error }
       throw error

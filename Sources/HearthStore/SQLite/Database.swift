@@ -87,8 +87,8 @@ package final class Database {
   package var injectFailure: ((FailurePoint) -> StoreError?)?
   /// The failure of a sync during a checkpoint; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var failedCheckpoint: StoreError?
-  /// The pages in the write-ahead log after the newest commit of this connection; 0 before the first one. Written in
-  /// Database+Checkpoints.swift.
+  /// The pages in the write-ahead log after the newest commit of this connection, or after it has truncated the log; 0 before the first one.
+  /// Written in Database+Checkpoints.swift and Database+Space.swift.
   package internal(set) var logPages: Int64 = 0
   var logMark = LogMark.Progress()
   /// Makes every further step fail once it is set.

@@ -52,7 +52,7 @@ package final class LockFile: Sendable {
       failure = Self.lock(opened, mode)
     }
     if let failure {
-      Self.close(opened)
+      Self.giveUp(opened)
       throw failure
     }
     // A file of an earlier release, or one that was copied, may have other permissions.
@@ -66,7 +66,7 @@ package final class LockFile: Sendable {
     // from a process that looks.
     let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return errno != ENOENT }
-    defer { close(opened) }
+    defer { giveUp(opened) }
     // Shared, so that those who look do not take each other for holders.
     return lock(opened, .shared) != nil
   }
@@ -87,7 +87,7 @@ package final class LockFile: Sendable {
     descriptor.withLock { descriptor in
       guard let known = descriptor else { return false }
       if Self.lock(known, mode) == nil { return true }
-      Self.close(known)
+      Self.giveUp(known)
       descriptor = nil
       return false
     }
@@ -113,7 +113,7 @@ package final class LockFile: Sendable {
   package static func read(path: String, count: Int) -> [UInt8] {
     let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return [] }
-    defer { close(opened) }
+    defer { _ = close(opened) }
     return read(opened, count: count)
   }
 
@@ -136,26 +136,18 @@ package final class LockFile: Sendable {
   /// Releases the lock. Does nothing the second time.
   package func release() {
     descriptor.withLock { descriptor in
-      if let descriptor { Self.close(descriptor, unlocking: process == getpid()) }
+      if let descriptor { Self.giveUp(descriptor, unlocking: process == getpid()) }
       descriptor = nil
     }
   }
 
-  /// Closes a descriptor.
+  /// Closes a descriptor with its lock.
   ///
   /// A process that this one is starting has copies of all descriptors until its program begins, which takes a while on a busy machine, and the
   /// lock of a copy remains. So the lock is given up first, unless this process is itself a copy: then the lock is its parent's.
-  private static func close(_ descriptor: Int32, unlocking isUnlocked: Bool = true) {
+  private static func giveUp(_ descriptor: Int32, unlocking isUnlocked: Bool = true) {
     if isUnlocked { _ = flock(descriptor, LOCK_UN) }
-    #if canImport(Darwin)
-      _ = Darwin.close(descriptor)
-    #elseif canImport(Glibc)
-      _ = Glibc.close(descriptor)
-    #elseif canImport(Musl)
-      _ = Musl.close(descriptor)
-    #elseif canImport(Android)
-      _ = Android.close(descriptor)
-    #endif
+    _ = close(descriptor)
   }
 
   deinit { release() }

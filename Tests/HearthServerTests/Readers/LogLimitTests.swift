@@ -2,7 +2,6 @@ import Foundation
 import HearthModel
 import HearthPlan
 import HearthStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,12 +9,6 @@ import Testing
 
 @Suite("The limit of the write-ahead log")
 struct LogLimitTests {
-  private final class Flag: Sendable {
-    private let value = Atomic<Bool>(false)
-    var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
-    func set() { value.store(true, ordering: .sequentiallyConsistent) }
-  }
-
   private static let limit = 64 << 20
   /// The most that one commit of these tests adds: a document of 200 kB, twice because of the history, and pages of the tables.
   private static let commit = 1 << 20
@@ -44,6 +37,27 @@ struct LogLimitTests {
   private static func write(_ round: Int, to storage: EmbeddedStorage) async throws {
     _ = try await storage.commit(
       CommitRequest(mutations: [.set(key("c/d\(round % 64)"), ["round": round.value, "t": text])]))
+  }
+
+  @Test("is not moved by long reads below it, and is tried again in steps above it")
+  func steps() {
+    let mebibyte: Int64 = 1 << 20
+    var limit = LogLimit(bytes: 100 * mebibyte)
+    func note(_ length: Int64) -> LogLimit.Action? { limit.note(length * mebibyte) }
+    #expect(note(49) == nil && note(50) == .holdReads && note(60) == nil)
+    limit.endCut(false)
+    #expect(note(67) == nil && note(97) == .holdReads)
+    limit.endCut(false)
+    #expect(note(99) == nil && !limit.isFull)
+    #expect(note(100) == .stopReads && limit.isFull)
+    limit.endCut(false)
+    #expect(note(107) == nil && !limit.isFull)
+    #expect(note(108) == .stopReads && limit.isFull)
+    limit.endCut(true)
+    #expect(note(49) == nil && note(99) == .holdReads && note(101) == .stopReads && limit.isFull)
+    limit.endCut(false)
+    // The log has restarted.
+    #expect(note(1) == nil && note(50) == .holdReads)
   }
 
   @Test(

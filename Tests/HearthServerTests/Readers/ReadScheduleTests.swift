@@ -122,18 +122,33 @@ struct ReadScheduleTests {
     _ = schedule.add(1, of: 0)
     _ = schedule.pause(1)
     for _ in 0..<ReadSchedule.maximumStops {
-      #expect(schedule.hold(0) == [])
-      schedule.stopLong(0)
+      #expect(schedule.hold(0, stopsReads: true) == [])
       #expect(schedule.pause(1).pause == .startOver)
       #expect(schedule.leave(1) == [.drained(0)])
       #expect(schedule.release(0) == [.start(1)])
     }
-    #expect(schedule.hold(0) == [])
-    schedule.stopLong(0)
+    #expect(schedule.hold(0, stopsReads: true) == [])
     #expect(schedule.pause(1).pause == .giveUp)
     #expect(schedule.finish(1) == [.drained(0)])
     #expect(schedule.release(0) == [])
     #expect(schedule.isIdle(0))
+  }
+
+  @Test("a hold that begins to stop reads lets none begin, and is drained again when no read is left")
+  func stoppedLater() {
+    var schedule = ReadSchedule(slots: 2, seats: 4)
+    _ = schedule.add(1, of: 0)
+    #expect(schedule.hold(0) == [.drained(0)])
+    #expect(schedule.isStopped(0) == false)
+    #expect(schedule.hold(0, stopsReads: true) == [])
+    #expect(schedule.isStopped(0) == nil && !schedule.hasRoom(0) && schedule.hasRoom(1))
+    #expect(schedule.add(2, of: 0) == [])
+    #expect(schedule.add(3, of: 1) == [.start(3)])
+    #expect(schedule.finish(1) == [.drained(0)])
+    #expect(schedule.isStopped(0) == true)
+    #expect(schedule.hold(0, stopsReads: true) == [])
+    #expect(schedule.release(0) == [.start(2)])
+    #expect(schedule.isStopped(0) == nil)
   }
 
   @Test("files take turns: a short read waits for one of each other file, however many these have")
@@ -177,8 +192,7 @@ struct ReadScheduleTests {
     _ = schedule.add(2, of: 2)
     _ = schedule.pause(1)
     _ = schedule.pause(2)
-    #expect(schedule.hold(1) == [])
-    schedule.stopLong(1)
+    #expect(schedule.hold(1, stopsReads: true) == [])
     #expect(schedule.pause(2).pause == .goOn)
     _ = schedule.add(3, of: 2)
     #expect(schedule.pause(3).pause == .goOn)
@@ -223,16 +237,20 @@ struct ReadScheduleTests {
       var ended: Set<Int> = []
       var (added, steps, lacks) = (0, 0, 0)
       // From a hold to its release no read of the file becomes long; it is released when it is drained, and not before.
-      var (held, drained): (Set<Int>, Set<Int>) = ([], [])
+      // In one that stops reads, none begins.
+      var (held, drained, stopped): (Set<Int>, Set<Int>, Set<Int>) = ([], [], [])
       func perform(_ actions: [ReadSchedule.Action]) {
         for action in actions {
           switch action {
           case .start(let read):
             #expect(running.insert(read).inserted && !paused.contains(read) && !leaving.contains(read))
+            #expect(!stopped.contains(file(read)))
           case .resume(let read): #expect(running.insert(read).inserted && paused.remove(read) != nil)
           case .drained(let id):
             #expect(held.contains(id) && drained.insert(id).inserted)
-            #expect(paused.union(leaving).allSatisfy { file($0) != id })
+            let begun = paused.union(leaving).union(stopped.contains(id) ? running : [])
+            #expect(begun.allSatisfy { file($0) != id })
+            #expect(schedule.isStopped(id) == stopped.contains(id))
           }
         }
         #expect(running.count + leaving.count <= schedule.slots)
@@ -251,11 +269,13 @@ struct ReadScheduleTests {
         if let id = drained.first, next(3) == 0 {
           held.remove(id)
           drained.remove(id)
+          stopped.remove(id)
           perform(schedule.release(id))
-        } else if !held.contains(other), next(10) == 0 {
+        } else if !stopped.contains(other), next(10) == 0 {
           held.insert(other)
-          perform(schedule.hold(other))
-          if next(2) == 0 { schedule.stopLong(other) }
+          // One that begins to stop reads is drained again.
+          if next(2) == 0, stopped.insert(other).inserted { drained.remove(other) }
+          perform(schedule.hold(other, stopsReads: stopped.contains(other)))
         } else if let read = leaving.first, next(2) == 0 {
           leaving.remove(read)
           perform(schedule.leave(read))

@@ -37,12 +37,6 @@ struct ReaderTests {
     }
   }
 
-  private final class Flag: Sendable {
-    private let value = Atomic<Bool>(false)
-    var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
-    func set() { value.store(true, ordering: .sequentiallyConsistent) }
-  }
-
   private static func threads(
     _ body: () throws -> ObjectIdentifier?
   ) rethrows -> (own: ObjectIdentifier, other: ObjectIdentifier?) {
