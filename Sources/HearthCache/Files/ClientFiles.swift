@@ -83,9 +83,18 @@ package final class ClientFiles: ClientLocks {
 
   package func isAlive(_ name: String) -> Bool {
     if name == self.name { return life != nil }
-    if LockFile.isLocked(path: Self.lifePath(folder, name)) { return true }
-    remove(name)
-    return false
+    let path = Self.lifePath(folder, name)
+    if LockFile.isLocked(path: path) { return true }
+    do {
+      // Its files are removed under its lock: it may be alive and create them again in this moment (``makeMissing()``).
+      let lock = try LockFile(path: path)
+      if lock.isAt(path) { remove(name) }
+      lock.release()
+      return false
+    } catch {
+      // In a folder that cannot be written nothing can be removed.
+      return error == .inUse
+    }
   }
 
   /// Returns true while any client of a folder is alive, besides one with this name.

@@ -1,5 +1,6 @@
 import Foundation
 import HearthStore
+import Synchronization
 import Testing
 
 @testable import HearthCache
@@ -54,6 +55,33 @@ struct ClientFilesTests {
     #expect(!first.isAlive("second"))
     #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
     #expect(try !second.makeMissing(), "it has ended")
+  }
+
+  @Test("files that a client creates again stay, although another client finds them missing in this moment")
+  func createdWhileLookedAt() throws {
+    let second = try client("second")
+    let looks = Atomic(0)
+    let isOver = Atomic(false)
+    let observers = DispatchGroup()
+    DispatchQueue.global().async(group: observers) { [path = folder.path] in
+      guard let first = try? ClientFiles(folder: path, name: "first") else { return }
+      while !isOver.load(ordering: .relaxed) {
+        _ = first.isAlive("second")
+        looks.add(1, ordering: .relaxed)
+      }
+    }
+    defer {
+      isOver.store(true, ordering: .relaxed)
+      observers.wait()
+    }
+    for _ in 0..<200 {
+      try? FileManager.default.removeItem(atPath: "\(folder.path)/cache.client-second")
+      _ = try second.makeMissing()
+      // A look that had begun before has ended.
+      let count = looks.load(ordering: .relaxed)
+      while looks.load(ordering: .relaxed) < count + 2 { sched_yield() }
+      try #require(exists("cache.client-second"))
+    }
   }
 
   @Test("one client holds the lease also if its file is deleted: the holder creates it again, or has lost it")
