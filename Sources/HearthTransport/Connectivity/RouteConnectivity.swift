@@ -16,10 +16,14 @@
     func watch(
       _ onChange: @escaping @Sendable (ConnectivityChange) -> Void
     ) throws(ConnectivityError) -> ConnectivityWatch {
-      // First the notices, then the state: changes in between are noticed. Both sockets belong to the network namespace of
-      // the calling thread.
-      let notices = try RouteSocket(hearing: .everything)
-      let questions = try RouteSocket(hearing: [])
+      // First the notices, then the state: changes in between are noticed.
+      try watch(RouteSocket(hearing: .everything), RouteSocket(hearing: []), onChange)
+    }
+
+    /// Watches the network to which the sockets belong: that of the thread that has made them.
+    func watch(
+      _ notices: RouteSocket, _ questions: RouteSocket, _ onChange: @escaping @Sendable (ConnectivityChange) -> Void
+    ) throws(ConnectivityError) -> ConnectivityWatch {
       let watch = RouteWatch(
         notices: notices, questions: questions, paths: try questions.paths(), settling: settling, onChange)
       watch.start()

@@ -32,9 +32,10 @@
       var received = changes.makeAsyncIterator()
       let network = OwnNetwork()
       // A second is long enough for all of a burst that several processes make.
-      let watch = try await network.run {
-        try RouteConnectivity(settling: .seconds(1)).watch { continuation.yield($0) }
+      let (notices, questions) = try await network.run {
+        (try RouteSocket(hearing: .everything), try RouteSocket(hearing: []))
       }
+      let watch = try RouteConnectivity(settling: .seconds(1)).watch(notices, questions) { continuation.yield($0) }
       defer { watch.end() }
       try await network.ip(
         "link add wire7 type veth peer name wire6", "link set wire6 up", "address add 10.77.0.2/24 dev wire7",
@@ -54,6 +55,7 @@
       #expect(await received.next() == ConnectivityChange(hasPath: false))
       continuation.finish()
       #expect(await received.next() == nil)
+      try await waitUntil { try OwnNetwork.isEmpty }
     }
 
     @Test(
@@ -71,7 +73,10 @@
         return socket
       }
       #expect(!socket.takeNotices())
-      let watch = try await network.run { try RouteConnectivity().watch { continuation.yield($0) } }
+      let (notices, questions) = try await network.run {
+        (try RouteSocket(hearing: .everything), try RouteSocket(hearing: []))
+      }
+      let watch = try RouteConnectivity().watch(notices, questions) { continuation.yield($0) }
       defer { watch.end() }
       try await network.ip(
         "link add wire7 type veth peer name wire6", "link set wire6 up", "address add 10.77.0.2/24 dev wire7",
@@ -81,91 +86,7 @@
       while socket.takeNotices() {}
       try await network.ip("link set wire7 down")
       #expect(socket.takeNotices())
-    }
-  }
-
-  /// A network namespace with nothing in it but a loopback interface that is down. It is that of one thread, which runs what
-  /// belongs there, and ends with it.
-  final class OwnNetwork: Sendable {
-    private let bodies = BlockingQueue()
-
-    /// Making namespaces and links is the right of root, and not everywhere.
-    static let isPossible: Bool = {
-      let answer = BlockingQueue()
-      Thread.detachNewThread {
-        if enter() && (try? runIP("link add wire7 type veth peer name wire6")) != nil {
-          answer.append({})
-        } else {
-          answer.append(nil)
-        }
-      }
-      return answer.next() != nil
-    }()
-
-    struct Failure: Error {
-      var description: String
-    }
-
-    init() {
-      Thread.detachNewThread { [bodies] in
-        let isInside = Self.enter()
-        precondition(isInside, "OwnNetwork.isPossible was not asked")
-        while let body = bodies.next() { body() }
-      }
-    }
-
-    deinit { bodies.append(nil) }
-
-    /// Runs `body` inside.
-    func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-      try await withCheckedThrowingContinuation { continuation in
-        bodies.append { continuation.resume(with: Swift.Result { try body() }) }
-      }
-    }
-
-    /// Runs ip(8) with each of the lines.
-    func ip(_ lines: String...) async throws {
-      try await run { for line in lines { try Self.runIP(line) } }
-    }
-
-    /// Gives the calling thread a network of its own. Swift's Glibc module does not import unshare(2).
-    private static func enter() -> Bool {
-      guard let symbol = dlsym(nil, "unshare") else { return false }
-      let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
-      let newNetwork: Int32 = 0x4000_0000
-      return unshare(newNetwork) == 0
-    }
-
-    /// Not by Foundation's Process, which makes sockets that cannot work in here for the whole test run.
-    private static func runIP(_ line: String) throws {
-      let arguments = ["ip"] + line.split(separator: " ").map(String.init)
-      var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-      defer { for pointer in pointers { free(pointer) } }
-      var child: pid_t = 0
-      guard posix_spawnp(&child, "ip", nil, nil, &pointers, environ) == 0 else { throw Failure(description: "no ip") }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0, errno == EINTR {}
-      guard status == 0 else { throw Failure(description: "ip \(line): \(status)") }
-    }
-  }
-
-  /// Hands work from many threads to one, which waits for it.
-  private final class BlockingQueue: @unchecked Sendable {
-    /// Held whenever `bodies` is touched, which makes the class safe to share.
-    private let condition = NSCondition()
-    private var bodies: [(@Sendable () -> Void)?] = []
-
-    /// - Parameter body: Nil for the end.
-    func append(_ body: (@Sendable () -> Void)?) {
-      condition.withLock { bodies.append(body) }
-      condition.signal()
-    }
-
-    func next() -> (@Sendable () -> Void)? {
-      condition.lock()
-      defer { condition.unlock() }
-      while bodies.isEmpty { condition.wait() }
-      return bodies.removeFirst()
+      try await waitUntil { try OwnNetwork.isEmpty }
     }
   }
 #endif
