@@ -2,6 +2,7 @@ public import Foundation
 internal import HearthCache
 internal import HearthModel
 internal import HearthStore
+internal import HearthSync
 
 /// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
 ///
@@ -223,6 +224,25 @@ extension NSError {
       let error = error as NSError
       return error.domain == FirestoreErrorDomain ? error : firestore(.internal, "\(error)", underlying: error)
     }
+  }
+}
+
+extension NSError {
+  /// A read that the server did not answer. The failure reason says why, and the underlying error is that of the last attempt to reach the
+  /// server, if there was one.
+  ///
+  /// - Parameter reason: Details besides the cause.
+  static func unanswered(_ message: String, _ obstacle: OutboxObstacle?, reason: String? = nil) -> NSError {
+    let (cause, error): (String, StatusError?) =
+      switch obstacle {
+      case .networkDisabled: ("The network is disabled (disableNetwork()).", nil)
+      case .cacheFailure: ("The cache cannot be read or written at present; the log says why.", nil)
+      case .offline(let error?): ("The last attempt to reach the backend failed: \(error.message)", error)
+      case .offline(nil): ("The backend has not answered in time.", nil)
+      case nil: ("The backend has not confirmed everything in the result.", nil)
+      }
+    let reasons = [reason, cause].compactMap(\.self)
+    return firestore(.unavailable, message, reason: reasons.joined(separator: " "), underlying: error)
   }
 }
 

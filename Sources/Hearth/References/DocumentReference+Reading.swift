@@ -22,8 +22,8 @@ extension DocumentReference {
   /// offline after 10 more seconds.
   ///
   /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
-  /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on
-  /// unchanged.
+  /// wait for the first connection attempt, at most 10 seconds. The failure reason of `unavailable` names the cause. Errors of the backend,
+  /// such as `permissionDenied`, are passed on unchanged.
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
@@ -128,7 +128,7 @@ extension DocumentReference {
       return nil
     }
     return runtime.getOnce(model, isFresh: source == .server) { [self] result in
-      completion(result.flatMap { online(snapshot($0), source) })
+      completion(result.flatMap { online(snapshot($0), source, $0.obstacle) })
     }
   }
 
@@ -148,22 +148,23 @@ extension DocumentReference {
         hasPendingWrites: document.isFound && document.hasLocalMutations))
   }
 
-  private func online(_ snapshot: DocumentSnapshot, _ source: FirestoreSource) -> Result<DocumentSnapshot, NSError> {
+  private func online(
+    _ snapshot: DocumentSnapshot, _ source: FirestoreSource, _ obstacle: OutboxObstacle?
+  ) -> Result<DocumentSnapshot, NSError> {
     guard snapshot.metadata.isFromCache else { return .success(snapshot) }
     guard snapshot.exists else {
       return .failure(
-        .firestore(
-          .unavailable, "Failed to get document because the client is offline.",
+        .unanswered(
+          "Failed to get document because the client is offline.", obstacle,
           reason: "Document \(path) is not in the cache."))
     }
     guard source != .server else {
       return .failure(
-        .firestore(
-          .unavailable,
+        .unanswered(
           """
           Failed to get document from server. (However, this document does exist in the local cache. Run again without \
           setting source to FirestoreSource.server to retrieve the cached document.)
-          """, reason: "Document \(path) is only known from the cache."))
+          """, obstacle, reason: "Document \(path) is only known from the cache."))
     }
     return .success(snapshot)
   }

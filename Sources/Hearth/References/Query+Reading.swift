@@ -18,9 +18,9 @@ extension Query {
   /// As long as it is unknown whether the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. If a
   /// pending write has removed a document from a result that fills its limit, or has moved it back, the read waits until the write is
   /// answered, because only then the backend sends the document that takes its place. After ten seconds, or when the client is offline, the
-  /// read gets the cache's result, or with ``FirestoreSource/server`` the error `unavailable`. Errors of the backend, such as
-  /// `permissionDenied` or `failedPrecondition` for a missing index, are passed on unchanged. A query with ``limit(toLast:)`` and without
-  /// an order is a programming error when it runs.
+  /// read gets the cache's result, or with ``FirestoreSource/server`` the error `unavailable`, whose failure reason names the cause. Errors
+  /// of the backend, such as `permissionDenied` or `failedPrecondition` for a missing index, are passed on unchanged. A query with
+  /// ``limit(toLast:)`` and without an order is a programming error when it runs.
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
@@ -144,12 +144,11 @@ extension Query {
         result.flatMap { view in
           guard source == .server, !view.isAnswered else { return .success(QuerySnapshot(query: self, view: view)) }
           return .failure(
-            .firestore(
-              .unavailable,
+            .unanswered(
               """
               Failed to get documents from server. (However, these documents may exist in the local cache. Run again \
               without setting source to FirestoreSource.server to retrieve the cached documents.)
-              """))
+              """, view.obstacle))
         })
     }
   }

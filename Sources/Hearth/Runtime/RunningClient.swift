@@ -593,6 +593,8 @@ final class RunningClient {
       listeners[id] = nil
       followUps.append(.unlisten(id))
     }
+    var snapshot = snapshot
+    if isOneShot, !snapshot.isAnswered { snapshot.obstacle = engine.connectionObstacle }
     listener.deliver(.success(snapshot))
   }
 

@@ -43,7 +43,8 @@ extension SyncEngine {
     return link.onlineState == .online || !views.wantBackend ? .inSync : .connecting
   }
 
-  private var connectionObstacle: OutboxObstacle? {
+  /// The reason why there is no exchange with the backend; nil if there is one, or may soon be.
+  package var connectionObstacle: OutboxObstacle? {
     // The network of a secondary client is that of the primary one.
     let isOffline = link.onlineState == .offline
     if link.isForbidden(for: .disabledByUser), isPrimary || isOffline { return .networkDisabled }

@@ -25,6 +25,8 @@ package struct ViewSnapshot: Sendable {
   /// True if the backend has answered for everything in the result. With `isFromCache`, it has not confirmed that some documents belong to
   /// the result although they exist as they are shown: it and the client disagree.
   package var isAnswered: Bool
+  /// The reason why the backend has not answered, where a read is shown the cache's result for one.
+  package var obstacle: OutboxObstacle?
   /// The documents that show writes which the watch stream has not confirmed.
   package var mutatedKeys: Set<DocumentKey>
   /// True if `isFromCache` differs from the snapshot before.

@@ -54,6 +54,23 @@ struct OfflineTests {
     #expect(snapshot.metadata.isFromCache)
   }
 
+  @Test("the error of a read that the server has not answered says why, with the error of the last attempt")
+  func reasons() async throws {
+    let disabled = try await TestFirestore.offline()
+    let unreachable = try TestFirestore(host: "127.0.0.1:1").firestore
+    for (db, cause) in [(disabled, "disableNetwork()"), (unreachable, "refused")] {
+      let document = await thrown { try await db.document("cities/SF").getDocument(source: .server) }
+      let query = await thrown { try await db.collection("cities").getDocuments(source: .server) }
+      for error in [document, query] {
+        let error = try #require(error)
+        #expect(error.code == FirestoreErrorCode.unavailable.rawValue)
+        #expect(error.localizedFailureReason?.contains(cause) == true, "\(error)")
+        #expect((error.userInfo[NSUnderlyingErrorKey] == nil) == (db === disabled), "\(error)")
+      }
+      try await db.terminate()
+    }
+  }
+
   @Test("a cached document answers the default source, and names itself when only the server will do")
   func sources() async throws {
     let db = try await TestFirestore.offline()
