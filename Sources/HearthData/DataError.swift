@@ -106,11 +106,13 @@ extension DataError {
     let hint =
       switch error.code {
       case .unavailable where error.message.contains("does not use TLS"): " Leave out --tls."
+      case .unavailable where error.message.contains("EOF during handshake"):
+        " The connection was closed before TLS began: the server may have as many as it allows (hearth serve --max-connections)."
       case .unavailable where error.message.contains("HTTP/2 connection preface"):
-        " Is a Firestore backend there? If it uses TLS, add --tls."
+        " Is a Firestore backend there? If it uses TLS, add --tls. `hearth serve` also closes a connection beyond --max-connections at once."
       case .unavailable where Self.isOfConnection(error.message): Self.startHint
       case .notFound where Self.findsNoDocument(error.message):
-        " `hearth data set --merge` creates a document that is missing."
+        " `hearth data set` without --must-exist creates a document that is missing; with --merge it keeps the other fields of one that exists."
       case .invalidArgument where error.message.contains("invalid jwt"):
         " What was given with --token or HEARTH_TOKEN is not a token. A token is a JSON Web Token: three parts with full stops between "
           + "them, such as eyJhbGciOi….eyJzdWIiOi….c2lnbmF0, as Firebase Auth (getIDToken) or an OpenID provider gives it to a signed-in "

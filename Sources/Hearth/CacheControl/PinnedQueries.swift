@@ -92,6 +92,9 @@ public struct CacheReport: Sendable {
   /// The size of the write-ahead log in bytes. It grows while a process that shares the cache is stopped in the middle of a read; otherwise
   /// it stays below a few times 16 MB. 0 for a cache in memory.
   public let logBytes: Int64
+  /// The number of writes in the outboxes of all users of this device, where a batch counts as one. Each is in the file and not answered by
+  /// the backend; ``Firestore/clearPersistence(completion:)`` deletes them. See ``Firestore/pendingWrites()`` for those of the present user.
+  public let pendingWriteCount: Int
   /// The sizes of the collections, in the order of their paths.
   public let collections: [CollectionSize]
   /// The sizes of the pinned queries, oldest pin first.
@@ -101,6 +104,7 @@ public struct CacheReport: Sendable {
     fileBytes = sizes.fileBytes
     usedBytes = sizes.usedBytes
     logBytes = sizes.logBytes
+    pendingWriteCount = sizes.batchCount
     collections = sizes.collections.map {
       CollectionSize(
         path: $0.path.canonicalString, documentCount: $0.documentCount, documentBytes: $0.fieldsBytes)

@@ -19,6 +19,8 @@ package struct CacheSizes: Equatable, Sendable {
   package var logBytes: Int64
   /// The part of the file that holds something.
   package var usedBytes: Int64
+  /// The batches in the outboxes of all users, including those that are set aside.
+  package var batchCount: Int
   /// By path.
   package var collections: [DocumentStore.CollectionSize]
   /// In the order in which they were pinned.
@@ -31,6 +33,9 @@ package struct CacheSizes: Equatable, Sendable {
     fileBytes = try database.fileSizeBytes
     logBytes = database.logFileBytes
     usedBytes = try database.usedBytes
+    batchCount = try ["cache_mutation_batches", "cache_unreadable_batches"].reduce(0) { count, table in
+      count + Int(clamping: try database.firstRow("SELECT count(*) FROM \(table)") { try $0.int64(at: 0) } ?? 0)
+    }
     collections = try documents.collectionSizes()
     pinnedQueries = try PinTable(database: database, databaseID: databaseID).queries().map { query in
       guard let data = try targets.target(query.target) else {

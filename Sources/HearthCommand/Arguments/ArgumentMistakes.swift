@@ -135,6 +135,10 @@ struct ArgumentMistakes {
     if let meant = otherOptions[typed], command.option(meant) != nil {
       return "`\(path.joined(separator: " "))` has no option \(name). Did you mean \(meant)?"
     }
+    if typed == "--json", command.option("--format") != nil {
+      let advice = "For JSON write --format json; without a terminal it is the default."
+      return "`\(path.joined(separator: " "))` has no option \(name). \(advice)"
+    }
     if path.last == "serve", let advice = emulatorOptions[typed] {
       return "`\(path.joined(separator: " "))` has no option \(name). \(advice)"
     }

@@ -80,7 +80,7 @@ struct DataDeleteCommand: AsyncParsableCommand {
     let next = "Run the same command again to delete the rest."
     try await connection.run(afterInterrupt: recursive ? next : nil, before: confirmedPath) { [self] backend, path in
       guard let path else { return try await deleteOne(backend) }
-      try await LongRun.run("Deleting", done: "Deleted") { progress in
+      try await LongRun.run("Deleting", done: "Deleted", "from \(EmptyAnswer(backend).project)") { progress in
         try await RecursiveDelete(path: path).run(backend, progress: progress)
       } whenEmpty: { _ in
         await nothingBelow(path, backend)

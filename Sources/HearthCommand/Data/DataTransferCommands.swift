@@ -54,7 +54,7 @@ struct DataExportCommand: AsyncParsableCommand {
       export.parallelism = parallel
       export.counts = Terminal.isErrorTerminal
       let job = export
-      try await LongRun.run("Exporting", done: "Exported") { progress in
+      try await LongRun.run("Exporting", done: "Exported", "from \(EmptyAnswer(backend).project)") { progress in
         try await job.run(backend, progress: progress)
       } whenEmpty: { _ in
         await EmptyAnswer(backend).explanation(
@@ -74,7 +74,8 @@ struct DataImportCommand: AsyncParsableCommand {
       hearth data import backup/ --on-conflict skip
       hearth data import emulator-data/firestore_export
 
-      A line is {"path": "cities/SF", "fields": {…}}, as `hearth data export` writes it. Documents keep their paths, and references \
+      A line is {"path": "cities/SF", "fields": {…}}, as `hearth data export` writes it. Documents keep their paths and come into the project of \
+      the connection, whatever project an export is of; references \
       without a project follow them into another one. The import ends at the first line that is not a document. When a document is \
       refused, it ends after the requests that are on their way (--parallel), each with up to 500 documents. --continue leaves both out. \
       --resume goes on after Ctrl-C or a crash; an import from the beginning does no harm either, because documents are set by their paths.
@@ -121,13 +122,13 @@ struct DataImportCommand: AsyncParsableCommand {
       job.progressFile = progressFile
       job.onFailure = { Terminal.writeError("hearth data: \(TableLayout.safe($0))") }
       let run = job
-      try await LongRun.run("Importing", done: "Imported") { progress in
+      try await LongRun.run("Importing", done: "Imported", "into \(EmptyAnswer(backend).project)") { progress in
         try await run.run(backend, progress: progress)
         if progress.current.failed > 0 { throw LongRun.EndedWith(status: DataCommand.leftOutStatus) }
       } whenEmpty: { state in
         let reason =
           state.skipped > 0 ? "all of these documents exist there already" : "\"\(source)\" holds no documents"
-        return "Nothing was written to \(EmptyAnswer(backend).project), at \(backend.place): \(reason)."
+        return "Nothing was written to \(EmptyAnswer(backend).place): \(reason)."
       }
     }
   }

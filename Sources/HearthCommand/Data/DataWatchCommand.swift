@@ -8,7 +8,7 @@ struct DataWatchCommand: AsyncParsableCommand {
     discussion: """
       hearth data watch cities --where 'state == "CA"'
 
-      Changes are printed once the backend has sent a consistent state; a lost connection is made again, and nothing is printed twice. \
+      Changes are printed once the backend has sent a consistent state; a connection that is lost after that is made again, and nothing is printed twice. \
       With JSON each line has a member "change": added, changed or removed. On a terminal they are +, ~ and -. Ctrl-C ends it.
       """)
 

@@ -14,10 +14,11 @@ enum LongRun {
   /// - Parameters:
   ///   - what: Such as "Importing".
   ///   - done: Such as "Imported".
+  ///   - place: Such as "into project demo".
   ///   - body: The work, which reports its progress.
   ///   - whenEmpty: Returns the reason why there may have been no document, from what was done; nil where that needs none.
   static func run<Answer>(
-    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer,
+    _ what: String, done: String, _ place: String, _ body: (DataProgress) async throws -> Answer,
     whenEmpty: (DataProgress.State) async -> String
   ) async throws {
     let progress = DataProgress()
@@ -33,26 +34,28 @@ enum LongRun {
       let state = progress.current
       let reason = state.documents == 0 ? await whenEmpty(state) : nil
       await end()
-      summarize(done, progress, since: start)
+      summarize(done, place, progress, since: start)
       if let reason { Terminal.writeError("hearth data: \(Terminal.safe(reason))") }
     } catch let error as EndedWith {
       await end()
-      summarize(done, progress, since: start)
+      summarize(done, place, progress, since: start)
       throw ExitCode(error.status)
     } catch {
       await end()
       let saysProgress = (error as? DataError)?.saysProgress == true
       if progress.current.documents > 0, !saysProgress {
-        summarize("So far: " + done.lowercased(), progress, since: start)
+        summarize("So far: " + done.lowercased(), place, progress, since: start)
       }
       throw error
     }
   }
 
-  private static func summarize(_ what: String, _ progress: DataProgress, since start: ContinuousClock.Instant) {
+  private static func summarize(
+    _ what: String, _ place: String, _ progress: DataProgress, since start: ContinuousClock.Instant
+  ) {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     let state = progress.current
-    Terminal.writeError(ProgressText.summary(what, state, earlier: state.earlier, seconds: seconds))
+    Terminal.writeError(ProgressText.summary(what, state, place, earlier: state.earlier, seconds: seconds))
   }
 
   private static func show(_ what: String, _ progress: DataProgress, since start: ContinuousClock.Instant) async {

@@ -47,11 +47,11 @@ final class MetricsEndpoint: Sendable {
     let address = host == "localhost" ? "127.0.0.1" : host
     guard let reach = AddressReach(numericHost: address) else {
       throw ServerError(
-        .address, "Cannot serve metrics on \(host): the host must be localhost or an IP address of this machine.")
+        .configuration, "Cannot serve metrics on \(host): the host must be localhost or an IP address of this machine.")
     }
     guard reach == .thisMachine || openToEveryone else {
       throw ServerError(
-        .address,
+        .configuration,
         "\(host) can be reached from other machines, and everyone may read the metrics there. Use a loopback address such as "
           + "127.0.0.1, or say --open-metrics-to-everyone if that is what you want.")
     }

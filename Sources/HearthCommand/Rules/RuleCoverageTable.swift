@@ -40,8 +40,8 @@ struct RuleCoverageTable {
     lines[0] = Terminal.styled(lines[0], .bold)
     let evaluated = expressions.count { $0.tally.total > 0 }
     let left = expressions.count - (lines.count - 1)
-    let hint = left > 0 ? "; the parts of what never was are not shown" : ""
-    return lines + ["\(evaluated) of \(ProgressText.count(expressions.count, "expression")) evaluated\(hint)"]
+    let hint = left > 0 ? " Of those that never were, the parts are not shown." : ""
+    return lines + ["\(evaluated) of \(ProgressText.count(expressions.count, "expression")) evaluated.\(hint)"]
   }
 
   private func cells(_ expression: RuleCoverage.Expression) -> [String] {

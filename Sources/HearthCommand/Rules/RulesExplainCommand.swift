@@ -17,7 +17,7 @@ struct RulesExplainCommand: ParsableCommand {
       hearth rules explain firestore.rules --method get --path users/ada --uid ada \\
         --document 'users/ada={"role": "admin"}'
 
-      Values are JSON, as `hearth data --help` shows it. The exit status is 0 whatever is decided.
+      Values are JSON, as `hearth data --help` shows it. The exit status is 0 whatever is decided, 1 for rules or cases that cannot be read, and 64 for a mistake in the options.
       """)
 
   @Argument(

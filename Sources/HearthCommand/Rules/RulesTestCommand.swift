@@ -22,7 +22,7 @@ struct RulesTestCommand: ParsableCommand {
                     "expect": "allow"}]}
 
       docs/rules.md describes the form; values are written as `hearth data --help` shows. The exit status is 0 if all cases are \
-      decided as expected, and 1 otherwise.
+      decided as expected, 64 for a mistake in the options, and otherwise 1.
       """)
 
   @Argument(

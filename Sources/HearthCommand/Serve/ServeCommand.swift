@@ -82,7 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
       (server, endpoint) = try await start(prometheus, logger)
     } catch {
       Terminal.writeError("hearth serve: \(Terminal.safeLines("\(error)"))")
-      throw ExitCode.failure
+      throw (error as? ServerError)?.kind == .configuration ? ExitCode.validationFailure : ExitCode.failure
     }
     let running = RunningServer(
       server: server, endpoint: endpoint, secrets: secrets, startReport: await report(server, endpoint, logger))

@@ -98,6 +98,9 @@ package struct EmptyAnswer: Sendable {
     return database == "(default)" ? "project \(id)" : "project \(id) (database \(database))"
   }
 
+  /// The project and the address of the backend.
+  package var place: String { "\(project), at \(backend.place)" }
+
   /// The end of a sentence: the place, or the databases or projects that are there.
   private func otherProjects() async -> String {
     let place = ", at \(backend.place)."

@@ -42,14 +42,18 @@ package enum ProgressText {
       + (isRegular ? noun + "s" : noun.hasSuffix("x") ? noun + "es" : noun.dropLast() + "ies")
   }
 
-  /// The line at the end, such as "Exported 1,234 documents in 2.5 s (494/s)."
-  package static func summary(_ what: String, _ state: DataProgress.State, earlier: Int, seconds: Double) -> String {
+  /// The line at the end, such as "Exported 1,234 documents from project demo in 2.5 s (494/s)."
+  ///
+  /// - Parameter place: Such as "from project demo".
+  package static func summary(
+    _ what: String, _ state: DataProgress.State, _ place: String, earlier: Int, seconds: Double
+  ) -> String {
     var text = "\(what) \(count(state.documents, "document"))"
     if earlier > 0 { text += ", \(grouped(earlier)) of them before" }
     if state.skipped > 0 { text += ", skipped \(grouped(state.skipped))" }
     if state.failed > 0 { text += ", left out \(grouped(state.failed))" }
     let tenths = Int((min(max(seconds, 0), 1e9) * 10).rounded())
-    text += " in \(tenths / 10).\(tenths % 10) s"
+    text += " \(place) in \(tenths / 10).\(tenths % 10) s"
     let count = state.documents + state.skipped - earlier
     if seconds > 0.05, count > 0 { text += " (\(grouped(Int(min(Double(count) / seconds, 1e12))))/s)" }
     return text + "."

@@ -138,7 +138,9 @@ package struct ValueJSON: Sendable {
     case "$vector": return .vector(try doubles(content))
     case "$map": return .map(try fields(content))
     case let change where WriteJSON.changes.contains(change):
-      throw failure("this changes a whole field of `hearth data set`; it is neither a value nor an element of an array")
+      throw failure(
+        "a change takes the place of a whole field, in `hearth data set` and `hearth data update`: it stands in no array, and imports take "
+          + "values only, such as {\"$timestamp\": \"2026-01-31T12:00:00Z\"}")
     default:
       let meant =
         NearestWord.of(name, in: Self.types + WriteJSON.changes).map {

@@ -2,11 +2,12 @@ package import Foundation
 
 /// A file of a server's configuration: read as a whole if it is not too large, and again when it changes.
 package struct BoundedFile: Sendable {
-  /// Changes when the file is written or replaced.
+  /// Changes when the file is written or replaced, and when it becomes readable or unreadable.
   package struct Stamp: Equatable, Sendable {
     private let modified: Date?
     private let size: Int?
     private let file: Int?
+    private let isReadable: Bool
 
     fileprivate init(path: String) {
       // Of the file that links lead to: secrets of Kubernetes and certificates of certbot are links, which are changed behind them.
@@ -15,6 +16,7 @@ package struct BoundedFile: Sendable {
       modified = attributes?[.modificationDate] as? Date
       size = attributes?[.size] as? Int
       file = attributes?[.systemFileNumber] as? Int
+      isReadable = FileManager.default.isReadableFile(atPath: target)
     }
   }
 

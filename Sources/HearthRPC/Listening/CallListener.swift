@@ -74,7 +74,7 @@ package struct CallListener {
       guard load.refusalBegan(atMost: refusals) else { return channel.close(promise: nil) }
       channel.closeFuture.whenComplete { _ in load.refusalEnded() }
       try connections.add(channel)
-      return try handlers.addHandler(RefusedConnection())
+      return try handlers.addHandler(RefusedConnection(isEncrypted: prepare != nil))
     }
     channel.closeFuture.whenComplete { _ in load.connectionClosed(by: client) }
     try connections.add(channel)
@@ -149,10 +149,20 @@ private final class RefusedConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// The time that a client has to read the GOAWAY frame.
+  /// The time that a client has to read the GOAWAY frame, or to begin its handshake.
   private static let farewell = TimeAmount.seconds(1)
 
+  /// True if the client expects TLS. A frame would tell it that there is none; what it is told is not worth a handshake.
+  private let isEncrypted: Bool
+
+  init(isEncrypted: Bool) {
+    self.isEncrypted = isEncrypted
+  }
+
   func channelActive(context: ChannelHandlerContext) {
+    let channel = context.channel
+    context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
+    guard !isEncrypted else { return }
     let text = "too_many_connections"
     var frames = ByteBuffer()
     FrameHeader(.settings, length: 0).write(to: &frames)
@@ -160,11 +170,10 @@ private final class RefusedConnection: ChannelInboundHandler {
     frames.writeMultipleIntegers(UInt32(0), ErrorCode.enhanceYourCalm)
     frames.writeString(text)
     context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-    let channel = context.channel
-    context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     // Read and dropped: closing a socket with unread bytes would reset it, and the client might lose the GOAWAY.
+    if isEncrypted { context.close(promise: nil) }
   }
 }

@@ -3,7 +3,9 @@ internal import Foundation
 /// The reason why a server could not start or stopped by itself. The description names the cause and the remedy.
 package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// The address cannot be listened on: it is in use, not local or not allowed.
+    /// The configuration is not one that a server may have, whatever the state of the machine.
+    case configuration
+    /// The address cannot be listened on: it is in use, or not one of this machine.
     case address
     /// The data folder cannot be created, written or locked.
     case dataFolder
@@ -19,7 +21,7 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
     case transport
   }
 
-  var kind: Kind
+  package var kind: Kind
   var message: String
 
   /// - Parameter message: A sentence or more. One that ends with the sentence of another error has one full stop all the same.

@@ -32,6 +32,11 @@ enum UnservedCalls {
     "exportDocuments", "importDocuments", "bulkDeleteDocuments", "restore", "clone",
   ]
 
+  /// The methods of google.datastore.v1, on a project.
+  private static let datastoreMethods: Set<Substring> = [
+    "lookup", "runQuery", "runAggregationQuery", "beginTransaction", "commit", "rollback", "allocateIds", "reserveIds",
+  ]
+
   /// - Parameter path: The path of a call of gRPC, such as `/google.firestore.v1beta1.Firestore/Commit`.
   /// - Returns: The text that says what is missing and what to use in its place; nil for a path of no known API.
   static func reason(call path: String) -> String? {
@@ -48,12 +53,14 @@ enum UnservedCalls {
     }
     if path.hasPrefix("/google.firestore.v1.Firestore/"), path.hasSuffix("/channel") { return webChannel }
     guard path.hasPrefix("/v1/projects/") else { return nil }
-    return isAdmin(path) ? admin : nil
+    let parts = path.split(separator: "/")
+    let method = parts.count == 3 ? parts[2].split(separator: ":").dropFirst().last : nil
+    if let method, datastoreMethods.contains(method) { return datastore }
+    return isAdmin(parts) ? admin : nil
   }
 
   /// `projects/*/databases`, `projects/*/locations/…`, and all of a database but its documents.
-  private static func isAdmin(_ path: Substring) -> Bool {
-    let parts = path.split(separator: "/")
+  private static func isAdmin(_ parts: [Substring]) -> Bool {
     guard parts.count >= 4 else { return false }
     if parts[3] == "locations" { return true }
     guard parts[3] == "databases" else { return false }

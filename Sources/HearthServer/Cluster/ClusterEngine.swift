@@ -152,8 +152,10 @@
         error is StatusError ? status.code != .dataLoss && status.code != .internal : status.code == .cancelled
       if !isExpected {
         // While the server is out of reach, which is logged once, each call fails.
+        let isAvailable = availability.isAvailable
+        if isAvailable { metrics?.storageFailed() }
         failures.log(
-          level: availability.isAvailable ? .error : .debug, "storage failed",
+          level: isAvailable ? .error : .debug, "storage failed",
           ["database": .escaped(database), "error": .escaped("\(error)")])
       }
       return status

@@ -151,7 +151,9 @@ final class EmbeddedBackend: Databases, DatabaseOpener {
     } catch {
       if (error as? StoreError)?.kind == .full { metrics?.foundDiskFull() }
       failures.log("database cannot be opened", ["database": .escaped(id), "error": .escaped("\(error)")])
-      throw (error as? StatusError) ?? StatusError(storage: error)
+      let status = (error as? StatusError) ?? StatusError(storage: error)
+      metrics?.storageFailed(status)
+      throw status
     }
   }
 

@@ -244,7 +244,9 @@ actor EmbeddedStorage: ExclusiveStorage {
     if let status = error as? StatusError { return status }
     if error is ReadGivenUp { return readGivenUp }
     failures.log("storage failed", ["database": .escaped(databaseID), "error": .escaped("\(error)")])
-    return StatusError(storage: error)
+    let status = StatusError(storage: error)
+    metrics?.storageFailed(status)
+    return status
   }
 }
 

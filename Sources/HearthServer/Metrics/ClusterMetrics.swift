@@ -25,6 +25,7 @@ final class ClusterMetrics: Sendable {
 
   private let available: Gauge
   private let sessions: [SessionPool: SessionGauges]
+  private let failures: Counter
   private let groupSize: Recorder
   private let delay: Metrics.Timer
 
@@ -42,9 +43,13 @@ final class ClusterMetrics: Sendable {
           open: sessions(pool, "open"), busy: sessions(pool, "busy"), waiting: sessions(pool, "waiting"))
         return (pool, gauges)
       })
+    failures = Counter(label: ServerMetric.storageFailures.rawValue, factory: factory)
     groupSize = Recorder(label: ServerMetric.commitGroupSize.rawValue, factory: factory)
     delay = Metrics.Timer(label: ServerMetric.commitDelay.rawValue, factory: factory)
   }
+
+  /// The storage has failed, although PostgreSQL can be reached.
+  func storageFailed() { failures.increment() }
 
   /// A group of commits of this node was stored.
   func stored(group commits: Int) { groupSize.record(commits) }

@@ -15,6 +15,7 @@ package enum ServerMetric: String, CaseIterable, Sendable {
   case documentsWritten = "hearth.server.documents.written"
   case diskFull = "hearth.server.disk.full"
   case diskFailed = "hearth.server.disk.failed"
+  case storageFailures = "hearth.server.storage.failures"
   case transactions = "hearth.server.transactions"
   case transactionsAborted = "hearth.server.transactions.aborted"
   case locksWaiting = "hearth.server.locks.waiting"
@@ -37,7 +38,9 @@ package enum ServerMetric: String, CaseIterable, Sendable {
     case .limitUsed, .limitAllowed, .streams, .targets, .transactions, .locksWaiting, .readsWaiting,
       .certificateSeconds, .storageAvailable, .storageSessions:
       .gauge
-    case .limitExceeded, .calls, .commits, .documentsWritten, .diskFull, .diskFailed, .transactionsAborted: .counter
+    case .limitExceeded, .calls, .commits, .documentsWritten, .diskFull, .diskFailed, .storageFailures,
+      .transactionsAborted:
+      .counter
     case .callDuration, .lockWaitDuration, .commitDelay: .timer
     case .requestBytes, .queryComponents, .queryDisjunctions, .commitGroupSize: .recorder
     }
@@ -76,6 +79,8 @@ package enum ServerMetric: String, CaseIterable, Sendable {
       "Commits and openings of databases that failed because the disk is full; of commits that are written together, one is counted."
     case .diskFailed:
       "Databases that take no commits until the server has been restarted, because the disk has failed to keep one."
+    case .storageFailures:
+      "Reads, commits and openings of databases that failed because of the storage: a damaged file, a disk that cannot be read or written."
     case .transactions: "Open transactions of all databases."
     case .transactionsAborted:
       "Transactions that were ended with ABORTED, because of a deadlock, contention, or a wait that took too long."

@@ -1,3 +1,4 @@
+internal import HearthModel
 internal import HearthRPC
 internal import Metrics
 internal import Synchronization
@@ -32,7 +33,7 @@ final class ServerMetrics: CallMetrics {
   private let requestBytes: Recorder
   private let queryComponents: Recorder
   private let queryDisjunctions: Recorder
-  private let disk: (full: Counter, failed: Counter)
+  private let disk: (full: Counter, failed: Counter, failures: Counter)
   private let totals: (targets: Gauge, transactions: Gauge, locksWaiting: Gauge, readsWaiting: Gauge)
   /// Made when there is a certificate: without one, a number would be an alarm.
   private let certificateSeconds = Mutex<Gauge?>(nil)
@@ -60,7 +61,7 @@ final class ServerMetrics: CallMetrics {
     used = gauges(.limitUsed, numbers.keys.filter(\.isSampled))
     commits = counter(.commits)
     documentsWritten = counter(.documentsWritten)
-    disk = (counter(.diskFull), counter(.diskFailed))
+    disk = (counter(.diskFull), counter(.diskFailed), counter(.storageFailures))
     aborted = counter(.transactionsAborted)
     lockWait = Metrics.Timer(label: ServerMetric.lockWaitDuration.rawValue, factory: factory)
     requestBytes = recorder(.requestBytes)
@@ -101,6 +102,12 @@ final class ServerMetrics: CallMetrics {
 
   func foundDiskFull() { disk.full.increment() }
   func diskFailedToSync() { disk.failed.increment() }
+
+  /// Counts a failure of the storage that nothing but the operator can mend.
+  func storageFailed(_ status: StatusError) {
+    if [.internal, .dataLoss].contains(status.code) { disk.failures.increment() }
+  }
+
   func transactionAborted() { aborted.increment() }
   func lockWaited(_ duration: Duration) { lockWait.record(duration: duration) }
   func queryChecked(components: Int) { queryComponents.record(components) }
@@ -116,6 +123,9 @@ final class ServerMetrics: CallMetrics {
     /// Nil for a server without a certificate.
     var certificateSeconds: Int?
   }
+
+  /// The limits whose use is reported.
+  var sampledLimits: [ServerLimit] { Array(used.keys) }
 
   func sampled(_ use: [ServerLimit: Int], _ present: Totals, streams open: [String: Int]) {
     for (limit, number) in use { used[limit]?.record(number) }
@@ -151,7 +161,8 @@ extension ServerLimit {
   fileprivate var isSampled: Bool {
     switch self {
     case .requestBytes, .queryComponents, .queryDisjunctions, .writesPerRequest, .documentsPerRequest, .fieldsPerMask,
-      .rewrittenBytesPerCommit, .unsentPingAnswers, .pings, .resets, .emptyFrames, .strayFrames:
+      .rewrittenBytesPerCommit, .failedAuthenticationsPerMinute, .unsentPingAnswers, .pings, .resets, .emptyFrames,
+      .strayFrames:
       false
     default: true
     }

@@ -110,15 +110,15 @@ extension EmbeddedServer {
     /// - Returns: True if every caller of another machine may do everything.
     func checkAddress() throws(ServerError) -> Bool {
       guard (0...65535).contains(port) else {
-        throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
+        throw ServerError(.configuration, "Port \(port) does not exist: choose one between 0 and 65535.")
       }
       guard let reach = AddressReach(numericHost: numericHost) else {
         throw ServerError(
-          .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
+          .configuration, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
       }
       if permissions.contains(.withoutTLS), callers.isDevelopment, !permissions.contains(.openToEveryone) {
         throw ServerError(
-          .address,
+          .configuration,
           "--tls-at-proxy says that a proxy lets others reach this server, which does not tell callers apart: every caller may "
             + "read, write and delete everything. Say who may call (--admin-token-file, --service-account), or say "
             + "--open-to-everyone if that is what you want.")
@@ -127,7 +127,7 @@ extension EmbeddedServer {
       if callers.isDevelopment {
         guard permissions.contains(.openToEveryone) else {
           throw ServerError(
-            .address,
+            .configuration,
             "\(host) can be reached from other machines, and this server does not tell callers apart: every caller "
               + "may read, write and delete everything. Say who may call (--admin-token-file, --service-account) and "
               + "give the server a certificate (--tls-certificate), use a loopback address such as 127.0.0.1, or say "
@@ -137,7 +137,7 @@ extension EmbeddedServer {
       } else {
         guard certificate != nil || permissions.contains(.withoutTLS) else {
           throw ServerError(
-            .address,
+            .configuration,
             "\(host) can be reached from other machines, and tokens would travel unencrypted: give the server a "
               + "certificate (--tls-certificate, --tls-key), or say --tls-at-proxy if a proxy in front of it has one.")
         }

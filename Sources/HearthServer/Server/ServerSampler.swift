@@ -44,6 +44,8 @@ struct ServerSampler: Sendable {
       totals.locksWaiting += transactions.waitingRequests
       totals.readsWaiting += storage.waitingReads
     }
+    let unknown = metrics.sampledLimits.filter { use[$0] == nil }
+    assert(unknown.isEmpty, "the use of \(unknown.map(\.rawValue)) is reported and never looked up")
     totals.certificateSeconds = certificate?.secondsLeft
     metrics.sampled(use, totals, streams: streams.open)
     self.databases.report()

@@ -17,10 +17,10 @@ struct ResourceName {
     }
     do {
       let prefix = parts.prefix(4).map { String(Substring($0)) }.joined(separator: "/")
-      database = try DatabaseID(resourceName: prefix)
+      database = try Self.checked(DatabaseID(resourceName: prefix))
       path = try database.path(fromName: name)
     } catch {
-      throw .invalid("\(field): \(error)")
+      throw .invalid("\(field): \((error as? StatusError)?.message ?? "\(error)")")
     }
   }
 
@@ -53,9 +53,15 @@ struct ResourceName {
   /// The name of a database.
   static func database(_ name: String, at field: String) throws(StatusError) -> DatabaseID {
     do {
-      return try DatabaseID(resourceName: name)
+      return try checked(DatabaseID(resourceName: name))
     } catch {
-      throw .invalid("\(field): \(error)")
+      throw .invalid("\(field): \((error as? StatusError)?.message ?? "\(error)")")
     }
+  }
+
+  /// - Throws: INVALID_ARGUMENT for a name that clients could not send in a header, so that only some of them could use the database.
+  private static func checked(_ database: DatabaseID) throws(StatusError) -> DatabaseID {
+    if let fault = database.nameFault { throw .invalid(fault) }
+    return database
   }
 }

@@ -55,12 +55,15 @@ struct OutputTests {
   func summary() {
     var state = DataProgress.State()
     (state.documents, state.skipped, state.failed) = (1_234_567, 8, 2)
-    let text = ProgressText.summary("Imported", state, earlier: 234_575, seconds: 10)
+    let text = ProgressText.summary("Imported", state, "into project demo", earlier: 234_575, seconds: 10)
     #expect(
-      text == "Imported 1,234,567 documents, 234,575 of them before, skipped 8, left out 2 in 10.0 s (100,000/s).")
+      text
+        == "Imported 1,234,567 documents, 234,575 of them before, skipped 8, left out 2 into project demo in 10.0 s (100,000/s)."
+    )
     #expect(ProgressText.grouped(-1_000) == "-1,000" && ProgressText.grouped(999) == "999")
     #expect(
-      ProgressText.summary("Deleted", DataProgress.State(), earlier: 0, seconds: .infinity).contains("0 documents"))
+      ProgressText.summary("Deleted", DataProgress.State(), "from project demo", earlier: 0, seconds: .infinity)
+        .contains("0 documents from project demo"))
   }
 
   @Test(

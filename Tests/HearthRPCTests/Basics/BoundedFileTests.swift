@@ -55,4 +55,20 @@ final class BoundedFileTests {
     #expect(file.stamp != before)
     #expect(try file.text() == "second one")
   }
+
+  @Test(
+    "the stamp changes when a file becomes readable, also if it was not written since",
+    .disabled(if: getuid() == 0, "root may read every file"))
+  func permissions() throws {
+    try write("1", to: "a")
+    func allow(_ permissions: Int) throws {
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: "\(folder)/a")
+    }
+    try allow(0o000)
+    let file = BoundedFile(path: "\(folder)/a")
+    let before = file.stamp
+    #expect(throws: BoundedFile.Failure.self) { _ = try file.text() }
+    try allow(0o600)
+    #expect(file.stamp != before)
+  }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import HearthModel
 import HearthRPC
-import HearthServer
 import HearthWire
 import NIOCore
 import NIOHPACK
@@ -9,6 +8,8 @@ import RawHTTP2
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import HearthServer
 
 /// gRPC's rules for HTTP/2, frame by frame.
 @Suite("Calls on the wire")
@@ -178,6 +179,24 @@ struct CallProtocolTests {
       }
       #expect(fixture.server.refusedConnections == 1)
       try await fixture.set("rooms/eros")
+    }
+  }
+
+  /// A client with TLS would take a frame as a sign that there is none.
+  @Test("one connection too many of a port with TLS is closed without a frame")
+  func encryptedConnections() async throws {
+    try await ServerFixture.withServerAlone {
+      $0.limits.connections = 1
+      $0.prepare = { _ in }
+    } _: { server in
+      try await RawHTTP2Client.withConnection(to: server) { first in
+        try await first.wait(for: "SETTINGS") { !$0.settings.isEmpty }
+        try await RawHTTP2Client.withConnection(to: server) { second in
+          try await second.wait(for: "the end") { $0.isClosed }
+          #expect(second.received.settings.isEmpty && second.received.goAway == nil)
+        }
+        #expect(!first.received.isClosed)
+      }
     }
   }
 

@@ -127,24 +127,30 @@ struct DatabaseMetricsTests {
     #expect(try factory.expectTimer("hearth.server.lock.wait.duration").values.count == 1)
   }
 
-  @Test("commits that a full disk refuses are counted, and a database that takes no more after a failed sync once")
+  @Test(
+    "commits that a full disk refuses and those that the storage fails are counted, and a database that takes no more after a failed sync"
+  )
   func disk() async throws {
     let failure = Mutex<StoreError?>(nil)
     let fixture = try StorageFixture(fillsIndexes: false, metrics: try metrics()) { point in
       point == .commit ? failure.withLock { $0 } : nil
     }
     func counts() -> [Int64] {
-      ["full", "failed"].map { factory.counterTotal(label: "hearth.server.disk.\($0)") }
+      ["disk.full", "disk.failed", "storage.failures"].map { factory.counterTotal(label: "hearth.server.\($0)") }
     }
     try await fixture.set("c/a")
-    #expect(counts() == [0, 0])
+    #expect(counts() == [0, 0, 0])
     failure.withLock { $0 = StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13) }
     for _ in 0..<2 { await #expect(throws: StatusError.self) { try await fixture.set("c/a") } }
-    #expect(counts() == [2, 0])
+    #expect(counts() == [2, 0, 0])
+    // As on a file system that has become read-only.
+    failure.withLock { $0 = StoreError(kind: .io, message: "disk I/O error", sqliteCode: 778) }
+    await #expect(throws: StatusError.self) { try await fixture.set("c/a") }
+    #expect(counts() == [2, 0, 1])
     // SQLITE_IOERR_FSYNC
     failure.withLock { $0 = StoreError(kind: .io, message: "disk I/O error", sqliteCode: 1034) }
     for _ in 0..<3 { await #expect(throws: StatusError.self) { try await fixture.set("c/a") } }
-    #expect(counts() == [2, 1])
+    #expect(counts() == [2, 1, 2], "only the first one was tried")
   }
 
   @Test("a transaction whose commit conflicts counts as aborted, one that commits does not")

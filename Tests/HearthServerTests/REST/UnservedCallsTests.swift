@@ -1,3 +1,4 @@
+import Foundation
 import GRPCCore
 import HearthModel
 import Testing
@@ -17,6 +18,8 @@ struct UnservedCallsTests {
       ("GET", "/v1/projects/test/databases", "google.firestore.admin.v1"),
       ("POST", "/v1/projects/test/databases/(default):exportDocuments", "google.firestore.admin.v1"),
       ("GET", "/v1/projects/test/databases/(default)/collectionGroups/c/indexes", "google.firestore.admin.v1"),
+      ("POST", "/v1/projects/test:runQuery", "google.datastore.v1"),
+      ("POST", "/v1/projects/test:commit", "google.datastore.v1"),
       ("POST", "/google.firestore.v1.Firestore/Listen/channel?VER=8", "WebChannel"),
     ])
   func http(verb: String, path: String, text: String) async throws {
@@ -25,6 +28,19 @@ struct UnservedCallsTests {
       #expect(answer.status == 501)
       #expect(answer.body.contains("UNIMPLEMENTED") && answer.body.contains(text), "\(answer.body)")
       #expect(answer.body.contains("docs/server.md"))
+    }
+  }
+
+  @Test(
+    "an id of a project or database that a header cannot carry is refused, whichever client sends it",
+    arguments: ["projects/Bad Project!/databases/(default)", "projects/test/databases/a b", "projects/é/databases/x"])
+  func badNames(database: String) async throws {
+    let name = try #require(database.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed))
+    try await RESTCallTests.withClient { client, _ in
+      for (verb, path) in [("POST", "documents:commit"), ("GET", "documents/c/d"), ("POST", "documents:runQuery")] {
+        let answer = try await client.request(verb, "/v1/\(name)/\(path)", verb == "GET" ? nil : "{}")
+        #expect(answer.status == 400 && answer.body.contains("visible ASCII"), "\(answer.body)")
+      }
     }
   }
 

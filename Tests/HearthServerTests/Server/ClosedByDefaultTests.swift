@@ -23,7 +23,7 @@ struct ClosedByDefaultTests {
     let error = await #expect(throws: ServerError.self) {
       _ = try await EmbeddedServer.start(host: host, storage: .memory, logger: ServerFixture.quietLogger)
     }
-    #expect(error?.kind == .address)
+    #expect(error?.kind == .configuration)
     #expect(error?.message.contains(host) == true)
     #expect(error?.message.contains("--open-to-everyone") == true)
   }
@@ -57,7 +57,7 @@ struct ClosedByDefaultTests {
         $0.callers = .locked(NamedCallers())
       }
     }
-    #expect(error?.kind == .address && error?.message.contains("--tls-certificate") == true)
+    #expect(error?.kind == .configuration && error?.message.contains("--tls-certificate") == true)
     let log = LogRecorder()
     let server = try await EmbeddedServer.start(host: "0.0.0.0", storage: .memory, logger: log.logger) {
       $0.callers = .locked(NamedCallers())
@@ -149,12 +149,15 @@ struct ClosedByDefaultTests {
       commit.database = "projects/b\nerror forged=\"yes\"/databases/(default)"
       let translator = WireTranslator(database: try DatabaseID(resourceName: commit.database))
       commit.writes = [translator.encode(.set(key("a/b"), [:]))]
-      let _: Google_Firestore_V1_CommitResponse = try await fixture.unary(Method.Commit.descriptor, commit)
+      let refused = commit
+      await #expect(throws: RPCError.self) {
+        let _: Google_Firestore_V1_CommitResponse = try await fixture.unary(Method.Commit.descriptor, refused)
+      }
     }
     await server.shutdown()
     let lines = log.lines
     #expect(lines.contains { $0.contains("a\\u{a}error forged=\"yes\"\\u{1b}[2J\\u{202e}") })
-    #expect(lines.contains { $0.contains("database created") && $0.contains("b\\u{a}error") })
+    #expect(lines.contains { $0.contains("b\\u{a}error forged=\"yes\"") })
     #expect(!lines.contains { $0.contains("\n") || $0.contains("\u{1b}") || $0.contains("\u{202e}") })
   }
 

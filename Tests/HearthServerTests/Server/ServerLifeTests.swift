@@ -50,7 +50,7 @@ struct ServerLifeTests {
       _ = try await EmbeddedServer.start(
         host: "no such host", port: 0, storage: .memory, logger: ServerFixture.quietLogger)
     }
-    #expect(unknown?.kind == .address)
+    #expect(unknown?.kind == .configuration)
     let impossible = await #expect(throws: ServerError.self) {
       _ = try await EmbeddedServer.start(port: 70_000, storage: .memory, logger: ServerFixture.quietLogger)
     }

@@ -268,7 +268,7 @@ struct OfflineCacheArticleTests {
     let note = try await db.document("notes/1").getDocument(source: .cache)
     print(note["text"] ?? "", "waits:", note.metadata.hasPendingWrites)
 
-    print("not sent, and lost:", try await db.pendingWrites().count)
+    print("not sent, and lost:", try await db.cacheReport().pendingWriteCount)
     try await db.terminate()
     try await db.clearPersistence()
 

@@ -193,7 +193,9 @@ struct TestingArticleTests {
   @Test("names the product")
   func product() throws {
     let text = try Article.text("Sources/Hearth/Hearth.docc/Testing.md")
-    #expect(text.contains(#"`.product(name: "HearthServer", package: "hearth")`"#))
+    for product in ["Hearth", "HearthServer", "HearthTesting"] {
+      #expect(text.contains(#".product(name: "\#(product)", package: "hearth")"#))
+    }
     let manifest = try Article.text("Package.swift")
     #expect(manifest.contains(#".library(name: "HearthServer", targets: ["HearthServer"])"#))
     #expect(manifest.contains(#".library(name: "HearthTesting", targets: ["HearthTesting"])"#))

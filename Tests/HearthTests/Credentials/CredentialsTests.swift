@@ -1,5 +1,6 @@
 import Foundation
 import HearthModel
+import HearthServer
 import HearthTransport
 import Synchronization
 import TestSupport
@@ -11,9 +12,9 @@ import Testing
 struct CredentialsTests {
   private func offline(
     _ credentials: IDTokenCredentials, name: String = UUID().uuidString,
-    cache: any LocalCacheSettings & NSObjectProtocol = MemoryCacheSettings()
+    cache: any LocalCacheSettings & NSObjectProtocol = MemoryCacheSettings(), host: String = "127.0.0.1:1"
   ) async throws -> Firestore {
-    let firestore = try TestFirestore(name: name, cache: cache).firestore
+    let firestore = try TestFirestore(name: name, cache: cache, host: host).firestore
     let settings = firestore.settings
     settings.credentials = credentials
     firestore.settings = settings
@@ -61,6 +62,34 @@ struct CredentialsTests {
     credentials.setUser("bob")
     #expect(try await waits.next()?.code == FirestoreErrorCode.cancelled.rawValue)
     try await firestore.terminate()
+  }
+
+  @Test("a write of a user who has gone waits, and hears its outcome when the user signs in again")
+  func returning() async throws {
+    try await TestBackend.run { host in
+      let user = Mutex("alice")
+      let credentials = IDTokenCredentials(userID: "alice") { _ in
+        let name = user.withLock { $0 }
+        return IDToken(try TestServer.token(userID: name), userID: name)
+      }
+      func signIn(_ name: String) {
+        user.withLock { $0 = name }
+        credentials.setUser(name)
+      }
+      let firestore = try await offline(credentials, host: host)
+      let outcomes = Recorder<NSError?>()
+      firestore.document("notes/a").setData([:]) { outcomes.record($0 as NSError?) }
+      #expect(try await firestore.pendingWrites().count == 1)
+      signIn("bob")
+      try await firestore.enableNetwork()
+      try await firestore.document("notes/b").setData([:])
+      #expect(outcomes.events.isEmpty)
+      #expect(try await firestore.cacheReport().pendingWriteCount == 1, "that of another user")
+      signIn("alice")
+      #expect(try await outcomes.next() == nil)
+      #expect(try await firestore.cacheReport().pendingWriteCount == 0)
+      try await firestore.terminate()
+    }
   }
 
   @Test("the outbox of the user who was signed in is there after a restart, without any token")

@@ -73,7 +73,7 @@ struct NothingFoundTests {
     try await DataPlace.run { place in
       let missing = try await place.hearth("update", "cities/LA", "--json", "{\"n\": 1}")
       #expect(
-        missing.status == 1 && missing.text.contains("`hearth data set --merge` creates a document that is missing."),
+        missing.status == 1 && missing.text.contains("set` without --must-exist creates a document that is missing;"),
         "\(missing.text)")
     }
     let port = try Programs.freePort()

@@ -1,9 +1,7 @@
-internal import HearthModel
-
 extension DatabaseID {
   /// The reason why no database can have these names; nil if one can. They become parts of resource names and headers, so a slash would
   /// make them name something else. Backends have narrower limits of their own, emulators nearly none.
-  var nameFault: String? {
+  package var nameFault: String? {
     Self.fault(projectID, "Project id") ?? Self.fault(database, "Database id")
   }
 
