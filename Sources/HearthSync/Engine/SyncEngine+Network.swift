@@ -110,7 +110,11 @@ extension SyncEngine {
   /// The streams close at once, whatever else waits or fails: nothing of the former user's may be sent with the
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
-    if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
+    if !LocalStore.isSameUser(user, signedInUser) {
+      emit(waits.userChanges())
+      // The new user must not be asked about the former one's documents, also while the change waits for the file.
+      follow(conflicts.userChanges())
+    }
     closeStreams(for: .credentialChange)
     emit(retries.append(.changeUser(user)))
   }

@@ -181,6 +181,33 @@ struct ParkedConflictTests {
     #expect(a.engine.outboxConflict == nil)
   }
 
+  @Test("a question of the former user is cancelled at once, also while the change of the user waits for the file")
+  func changedUserWhileLocked() throws {
+    let processes = try ConflictProcesses(.ask(resolver: 0), having: [])
+    let client = processes.primary
+    // It would send the outbox of the former user.
+    processes.writer.post(.shutdown)
+    client.write(set("rooms/a"))
+    try client.answerLookUp(found("rooms/a", 5, number(9)))
+    let question = try #require(client.questions.first)
+    try processes.whileLocked(true) {
+      client.post(.changeUser("bob"))
+      #expect(!client.store.isUser("bob"))
+      #expect(client.cancelledQuestions == [question])
+      #expect(client.engine.outboxConflict == nil)
+      // It comes too late.
+      client.post(.conflictAnswered(question, .success(.keepLocal)))
+    }
+    processes.cache.wait(60)
+    #expect(client.store.isUser("bob"))
+    #expect(client.sentBatches.isEmpty && client.cancelledQuestions == [question])
+    // The conflict is found again when its user has signed in again.
+    client.post(.changeUser(nil))
+    processes.cache.wait(10)
+    try client.answerLookUp(found("rooms/a", 5, number(9)))
+    #expect(client.questions.count == 2 && client.engine.outboxConflict != nil)
+  }
+
   @Test("writes that are never resolved do not make the lease go round permanently")
   func neverResolved() throws {
     for client in [a, c] {
