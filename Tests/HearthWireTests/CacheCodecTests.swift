@@ -19,11 +19,16 @@ struct CacheCodecTests {
     var views: [DocumentKey: AuthorView] = [:]
     for mutation in generator.list(upTo: 2, { $0.mutation() }) {
       let fields = EncodedFields(MapValue(["n": generator.value()]))
-      views[mutation.key] = AuthorView(
+      func document() -> Document? {
         generator.pick([
           nil, .unknown(mutation.key), .missing(mutation.key, version: .none),
           .found(mutation.key, version: .none, fields: fields),
-        ]), remoteVersion: SnapshotVersion(generator.timestamp()), isApart: generator.pick([true, false]))
+        ])
+      }
+      views[mutation.key] = AuthorView(
+        document(), shown: document(),
+        remoteVersion: generator.pick([nil, .some(.none), SnapshotVersion(generator.timestamp())]),
+        isApart: generator.pick([true, false]))
     }
     return views
   }

@@ -115,7 +115,10 @@ extension CacheOutbox {
     resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
     // Its documents were compared with the backend's, and are its base now.
     resolved.guards = nil
-    resolved.views = [:]
+    resolved.views = batch.views.compactMapValues { view in
+      guard let shown = view.shown, outcome.isUncontradicted(shown.key) else { return nil }
+      return AuthorView(nil, shown: shown, remoteVersion: view.remoteVersion)
+    }
     let view = try view(
       of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)
     resolved.baseMutations = try baseMutations(of: outcome.mutations, in: view)

@@ -26,9 +26,11 @@ extension CacheOutbox {
     at time: Timestamp
   ) throws -> DocumentMap {
     let remote = try showAnew(batch.keys)
+    let views = try bases.views(of: batch, user: user)
+    try bases.willLeave(batch, user: user)
     try queue.remove(batch, user: user)
     try references.touchLeftByBatch(batch.keys.sorted())
-    try bases.leave(batch.keys, without: batch.batchID, views: batch.views, user: user)
+    try bases.leave(batch.keys, without: batch.batchID, views: views, user: user)
     try noteOutcome(.failed(error), of: batch, at: time)
     try transactions.tell(.batchAnswered(batch.batchID, batch.identity, user: user, error))
     try transactions.tell(ofDocuments: batch.keys, user: user)

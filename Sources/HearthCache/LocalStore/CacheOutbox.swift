@@ -123,8 +123,9 @@ package final class CacheOutbox {
       outcome.changes[key] = (before, after)
     }
     // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
+    let views = try bases.views(of: batch, user: user)
     try queue.remove(batch, user: user)
-    try bases.advance(parts, of: batch, user: user)
+    try bases.advance(parts, of: batch, views: views, user: user)
     try references.touchLeftByBatch(batch.keys.sorted())
     // The parts of a batch that a conflict has changed are not those that the application wrote.
     let kept = WriteOutcome.committed(result.commitVersion, batch.isResolved ? [] : result.results)

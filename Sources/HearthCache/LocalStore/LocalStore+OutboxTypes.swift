@@ -99,6 +99,12 @@ extension LocalStore {
       self.ending = ending
       self.reports = reports
     }
+
+    /// Returns true if the backend's document is the one that the batch is based on.
+    func isUncontradicted(_ key: DocumentKey) -> Bool {
+      guard let base = bases.bases[key], let remote = remote[key] else { return false }
+      return !base.isContradicted(by: remote)
+    }
   }
 }
 

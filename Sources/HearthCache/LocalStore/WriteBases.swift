@@ -7,8 +7,8 @@ internal import HearthStore
 /// ``HearthModel/MutationBatch/keepsBases`` and updated by every batch of their documents, because rules may be added and removed while
 /// writes are pending. Its methods run inside a transaction.
 final class WriteBases {
-  private let table: BaseDocumentTable
-  private let queue: MutationQueue
+  let table: BaseDocumentTable
+  let queue: MutationQueue
   private let documents: DocumentStore
   /// The documents whose pending writes keep their bases.
   var rules = ConflictRules()
@@ -55,8 +55,7 @@ final class WriteBases {
       try beginIfMissing(key, behind: pending, user: user)
       let shown = Self.shown(view[key]?.document, seen, key)
       if pending.count == 1, let shown {
-        let isApart = try isApart(seen?[key], from: first, user: user)
-        try noteView(shown, behind: first, isApart: isApart, user: user)
+        kept.views[key] = try secondView(shown, seen?[key], over: remote[key], behind: first, user: user)
         continue
       }
       if let shown, let remote = remote[key],
@@ -85,43 +84,48 @@ final class WriteBases {
   ) throws -> AuthorView? {
     let key = shown.key
     guard let last = try queue.lastPendingBatchID(for: key, user: user) else { return nil }
-    let isApart = try isApart(seen, from: last, user: user)
     var view = AuthorView(
-      AuthorView.stored(shown), remoteVersion: remote.version, isApart: isApart)
-    if isApart { return view }
+      AuthorView.stored(shown), remoteVersion: remote.version, isApart: try isApart(seen, from: last, user: user))
+    if view.isApart { return view }
     guard let base = try table.base(of: key, user: user) else { return nil }
-    // What is shown is the result as long as the backend's document is the one of the last batch whose author saw all before it.
     let former = try readableBatch(last, user: user)?.views[key]
-    if !(former?.isApart ?? base.nextIsApart) {
-      let known = former?.remoteVersion ?? (base.isOutdated ? nil : base.document.version)
-      guard !remote.isUnknown, known != remote.version else {
-        // Stored if the write before has one, so that the next write need not ask for the result of all of them either.
-        view.document = nil
-        return former == nil ? nil : view
-      }
+    guard Self.mayDiffer(from: former, base, remote) else {
+      // Stored if the write before has one, so that the next write need not ask for the result of all of them either.
+      view.document = nil
+      return former == nil ? nil : view
     }
-    guard let result = try result(ofPending: key, on: base, user: user) else { return nil }
-    if shown.isConfirmed(by: result) { view.document = nil }
+    let state = try state(ofPending: key, on: base, user: user)
+    if PendingState.isKnown(state.made) {
+      guard shown.isConfirmed(by: state.made) else { return view }
+    } else if former == nil {
+      return nil
+    }
+    view.document = nil
+    if !shown.isConfirmed(by: state.shown) { view.shown = AuthorView.stored(shown) }
     return view
   }
 
-  /// The document as the pending batches make it: each of what its author saw, or of the result of the one before. Nil if that is not known.
-  private func result(
+  /// Returns whether what is shown may be another document than the result of the pending writes.
+  ///
+  /// It is that as long as the backend's document is the one of the last batch whose author saw all before it, and no batch has left since.
+  private static func mayDiffer(from former: AuthorView?, _ base: BaseDocument, _ remote: Document) -> Bool {
+    if let former, former.remoteVersion == nil { return true }
+    if former?.isApart ?? base.nextIsApart { return true }
+    let known = former?.remoteVersion ?? (base.isOutdated ? nil : base.document.version)
+    return !remote.isUnknown && known != remote.version
+  }
+
+  /// The document behind all pending batches.
+  private func state(
     ofPending key: DocumentKey, on base: BaseDocument, user: MutationQueue.UserRow
-  ) throws -> Document? {
-    var document: Document? = base.document
+  ) throws -> PendingState {
+    var state = PendingState(base)
     for (index, batchID) in (try queue.pendingBatchIDs(for: [key], user: user)[key] ?? []).enumerated() {
-      guard let batch = try readableBatch(batchID, user: user) else { continue }
-      if index == 1, let next = base.next { document = next }
-      if index > 1, let seen = batch.views[key]?.document { document = seen }
-      guard var made = document, made.isFound || made.isMissing else {
-        document = nil
-        continue
-      }
-      _ = try batch.parts[key]?.applyToLocalView(&made, mutatedFields: .empty)
-      document = made
+      let batch = try readableBatch(batchID, user: user)
+      state.begin(batch?.views[key], at: index, base)
+      try state.apply(batch?.parts[key])
     }
-    return document
+    return state
   }
 
   /// The document that the author of a write saw; nil if that is not known.
@@ -145,23 +149,28 @@ final class WriteBases {
   /// Notes the base of the second batch of a document, if it differs from the result of the first batch: the cache has lost the document,
   /// others have changed it since, or a conflict has replaced the first batch.
   ///
-  /// - Parameter isApart: See ``HearthModel/BaseDocument/nextIsApart``.
-  private func noteView(
-    _ seen: Document, behind first: BatchID, isApart: Bool, user: MutationQueue.UserRow
-  ) throws {
-    guard var base = try table.base(of: seen.key, user: user) else { return }
-    let isKnown = base.document.isFound || base.document.isMissing
-    guard isKnown || isApart else { return }
-    var next: Document? = seen
-    if isKnown {
-      var made = base.document
-      _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
-      if seen.isConfirmed(by: made) { next = nil }
+  /// - Returns: The view to store with the batch itself; nil if its author saw its base.
+  private func secondView(
+    _ shown: Document, _ seen: SeenDocument?, over remote: Document?, behind first: BatchID, user: MutationQueue.UserRow
+  ) throws -> AuthorView? {
+    guard var base = try table.base(of: shown.key, user: user) else { return nil }
+    let isApart = try isApart(seen, from: first, user: user)
+    let isKnown = PendingState.isKnown(base.document)
+    let batch = try readableBatch(first, user: user)
+    var state = PendingState(base)
+    state.begin(batch?.views[shown.key], at: 0, base)
+    try state.apply(batch?.parts[shown.key])
+    if isKnown || isApart {
+      let next = isKnown && shown.isConfirmed(by: state.made) ? nil : shown
+      if base.next != next {
+        base.next = next
+        base.nextIsApart = isApart && next != nil
+        try table.set(base, of: shown.key, user: user)
+      }
+      if next != nil { return nil }
     }
-    guard base.next != next else { return }
-    base.next = next
-    base.nextIsApart = isApart && next != nil
-    try table.set(base, of: seen.key, user: user)
+    guard state.seen != nil, !shown.isConfirmed(by: state.shown) else { return nil }
+    return AuthorView(nil, shown: AuthorView.stored(shown), remoteVersion: remote?.version ?? SnapshotVersion.none)
   }
 
   /// Notes that a further batch is based on a view that lacks the document, although pending batches change a part of it: the cache has
@@ -178,7 +187,7 @@ final class WriteBases {
   }
 
   /// Nil for an unreadable batch: it leaves the queue when its turn to be sent comes, and does not prevent other writes from being stored.
-  private func readableBatch(_ batchID: BatchID, user: MutationQueue.UserRow) throws -> MutationBatch? {
+  func readableBatch(_ batchID: BatchID, user: MutationQueue.UserRow) throws -> MutationBatch? {
     do {
       return try queue.batch(batchID, user: user)
     } catch CacheError.unreadableBatch {
@@ -187,8 +196,11 @@ final class WriteBases {
   }
 
   /// Advances the bases after a batch was committed: the next batch is based on its result.
+  ///
+  /// - Parameter views: The views of its author.
   func advance(
-    _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
+    _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, views: [DocumentKey: AuthorView],
+    user: MutationQueue.UserRow
   ) throws {
     guard try batch.keepsBases || !table.isEmpty else { return }
     for key in batch.keys.sorted() {
@@ -198,36 +210,20 @@ final class WriteBases {
         try part.batch.applyToRemoteDocument(&document, result: part)
         document.mutationState = .synced
         base.document = document
+        guard var shown = views[key]?.shown else { return }
+        _ = try part.batch.applyToLocalView(&shown, mutatedFields: .empty)
+        if !shown.isConfirmed(by: document) { try keepShown(shown, behind: batch.batchID, user: user) }
       }
     }
   }
 
-  /// Brings bases up to date after a batch has left the queue without an effect.
-  ///
-  /// - Parameter views: The views of its author.
-  func leave(
-    _ keys: Set<DocumentKey>, without batchID: BatchID, views: [DocumentKey: AuthorView] = [:],
-    user: MutationQueue.UserRow
-  ) throws {
-    guard try !table.isEmpty else { return }
-    for key in keys.sorted() {
-      if let view = views[key], view.document != nil { try inherit(view, of: key, behind: batchID, user: user) }
-      try advanceBase(of: key, without: batchID, user: user) { _ in }
-    }
+  /// The views of the author of a batch as they are stored.
+  func views(of batch: MutationBatch, user: MutationQueue.UserRow) throws -> [DocumentKey: AuthorView] {
+    guard batch.keepsBases else { return [:] }
+    return try readableBatch(batch.batchID, user: user)?.views ?? [:]
   }
 
-  /// A batch has left the queue: the one behind it is based on what its author saw, without it.
-  private func inherit(
-    _ view: AuthorView, of key: DocumentKey, behind batchID: BatchID, user: MutationQueue.UserRow
-  ) throws {
-    guard let next = try queue.pendingBatchIDs(for: [key], user: user)[key]?.first(where: { $0 > batchID }),
-      var batch = try readableBatch(next, user: user), batch.keepsBases, batch.views[key]?.document == nil
-    else { return }
-    batch.views[key] = view
-    try queue.replace(batch)
-  }
-
-  private func advanceBase(
+  func advanceBase(
     of key: DocumentKey, without batchID: BatchID, user: MutationQueue.UserRow,
     _ change: (inout BaseDocument) throws -> Void
   ) throws {
@@ -258,15 +254,17 @@ final class WriteBases {
   /// The bases of a batch; see ``CacheOutbox/bases(of:)``.
   func bases(of batch: MutationBatch, user: MutationQueue.UserRow) throws -> LocalStore.BatchBases {
     var found: [DocumentKey: BaseDocument] = [:]
+    let views = try views(of: batch, user: user)
     for key in batch.keys where rules.policy(for: key) != nil || batch.guards?[key] != nil {
-      found[key] = try table.base(of: key, user: user) ?? BaseDocument(.unknown(key))
+      var base = try table.base(of: key, user: user) ?? BaseDocument(.unknown(key))
+      base.shown = views[key]?.shown
+      found[key] = base
     }
     return LocalStore.BatchBases(bases: found)
   }
 
   /// Stores the bases of the mutations that replace a batch, and of the batches after it.
   func rebase(_ batch: MutationBatch, _ outcome: LocalStore.ConflictOutcome, user: MutationQueue.UserRow) throws {
-    let parts = batch.parts
     let newParts = Dictionary(grouping: outcome.mutations, by: \.key)
     for (key, compared) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
       guard let remote = outcome.remote[key] else { continue }
@@ -277,14 +275,14 @@ final class WriteBases {
       if stored == nil, batch.isResolved { former.next = .unknown(key) }
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = batch.copyName }
-      // The base of the next write: the document as the local view showed it.
-      var expected = former.next ?? former.document
-      if former.next == nil { _ = try parts[key]?.applyToLocalView(&expected, mutatedFields: .empty) }
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
-      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) {
-        base.next = expected
-        base.nextIsApart = former.nextIsApart
+      let (next, isApart) = try viewBehind(batch, of: key, former, user: user)
+      if next.made.isFound != result.isFound || !next.made.hasSameContents(as: result) {
+        base.next = next.made
+        base.nextIsApart = isApart
+        try noteChange(of: key, behind: batch.batchID, user: user)
       }
+      if former.next == nil, next.seen != nil { try keepShown(next.shown, behind: batch.batchID, user: user) }
       try table.set(base, of: key, user: user)
     }
     for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {
@@ -294,6 +292,23 @@ final class WriteBases {
       let isNew = outcome.copies.contains(key) && !known.isFound
       try table.insertIfMissing(isNew ? .missing(key, version: .none) : known, user: user)
     }
+  }
+
+  /// The document as the local view showed it to the author of the batch behind the first one, which a conflict replaces.
+  ///
+  /// - Parameter base: The base of the first one, before.
+  /// - Returns: Also whether it had not seen the first one, or no effect of it.
+  private func viewBehind(
+    _ batch: MutationBatch, of key: DocumentKey, _ base: BaseDocument, user: MutationQueue.UserRow
+  ) throws -> (PendingState, isApart: Bool) {
+    var state = PendingState(base)
+    state.begin(batch.views[key], at: 0, base)
+    let effects = try state.apply(batch.parts[key], isShown: true)
+    let nextID = try queue.firstPendingBatchIDs(2, for: key, user: user).first { $0 > batch.batchID }
+    let next = try nextID.flatMap { try readableBatch($0, user: user)?.views[key] }
+    state.begin(next, at: 1, base)
+    let isWithoutEffect = effects.made.isEmpty && (next?.shown != nil || effects.shown.isEmpty)
+    return (state, base.nextIsApart || isWithoutEffect)
   }
 }
 

@@ -2,6 +2,9 @@
 package struct BaseDocument: Equatable, Sendable {
   /// As the backend had it, with that version; unknown if the cache did not have it.
   package var document: Document
+  /// As the author of the write saw it; nil if that is `document`. A write before it may have left the outbox without an effect. Then this is the
+  /// base of a merge, while `document` tells whether there is a conflict. It is stored with the write, see ``AuthorView/shown``.
+  package var shown: Document?
   /// True if the backend's document has become another one than `document` by the resolution of an earlier conflict.
   package var isOutdated: Bool
   /// The document that the write after the oldest one is based on, if it differs from the result of the oldest one. That happens when the

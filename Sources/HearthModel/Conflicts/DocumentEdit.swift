@@ -120,7 +120,7 @@ package struct DocumentEdit: Sendable {
     let mine = contents(at: localWriteTime)
     if transforms.isEmpty, mine == theirs { return .isThere }
     // The version has moved on, but the document has not.
-    if base != nil, base == theirs { return .mutations(mutations) }
+    if let base, let theirs, base.isConfirmed(by: theirs) { return .mutations(mutations) }
     switch policy {
     case .ask:
       return nil

@@ -25,7 +25,8 @@ extension Document {
 }
 
 extension MapValue {
-  fileprivate func isConfirmed(by remote: MapValue) -> Bool {
+  /// True if the other fields are these with times of the backend in place of estimates.
+  func isConfirmed(by remote: MapValue) -> Bool {
     count == remote.count
       && entries.allSatisfy { entry in
         switch (entry.value, remote[entry.key]) {

@@ -79,10 +79,39 @@ struct OpenConflict {
     self.stage = stage
   }
 
-  /// The part of the batch for a document, as an edit of its base.
+  /// The part of the batch for a document, as an edit of what its author saw.
   func edit(of key: DocumentKey) throws(WireFormatError) -> DocumentEdit {
-    try DocumentEdit(
-      batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
+    guard let shown = bases.bases[key]?.shown else { return try editOfBase(of: key) }
+    return try DocumentEdit(batch.mutations.filter { $0.key == key }, on: shown)
+  }
+
+  /// The part of the batch for a document, as an edit of what the batch is based on: without the writes that have left the outbox.
+  private func editOfBase(of key: DocumentKey) throws(WireFormatError) -> DocumentEdit {
+    try DocumentEdit(batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
+  }
+
+  /// Resolves the conflict of a document by a rule.
+  ///
+  /// - Returns: Nil if the application has to decide.
+  func resolution(
+    for key: DocumentKey, by policy: ConflictPolicy, over remote: Document
+  ) throws(WireFormatError) -> DocumentEdit.Resolution? {
+    if isUnchanged(remote, from: key) { return .mutations(batch.mutations.filter { $0.key == key }) }
+    // Where the whole document is written, it must not bring writes back that have left.
+    let edit = policy.merges && remote.isFound ? try edit(of: key) : try editOfBase(of: key)
+    return try edit.resolved(by: policy, with: remote, copyName: copyName(of: key), at: batch.localWriteTime)
+  }
+
+  /// Returns whether only the version has moved on, or the document has what the author saw of a write that has left.
+  private func isUnchanged(_ remote: Document, from key: DocumentKey) -> Bool {
+    guard let base = bases.bases[key], let shown = base.shown, remote.isFound else { return false }
+    return base.document.isConfirmed(by: remote) || shown.isConfirmed(by: remote)
+  }
+
+  /// The document as the author of the batch saw it; nil if it is not known.
+  func shownBase(of key: DocumentKey) -> Document? {
+    guard let shown = bases.bases[key]?.shown else { return knownBase(of: key) }
+    return shown.isFound || shown.isMissing ? shown : nil
   }
 
   /// The document that the batch is based on; nil if the cache did not know whether it exists.
@@ -122,7 +151,7 @@ struct OpenConflict {
       var versions: Set<SnapshotVersion> = []
       for key in batch.keys {
         guard let remote = remote[key] else { return false }
-        let effect = try edit(of: key).effect(in: remote)
+        let effect = try editOfBase(of: key).effect(in: remote)
         guard effect != .absent else { return false }
         guard effect == .present, knowsBase(of: key) else { continue }
         showsEdit = true
@@ -150,8 +179,10 @@ struct OpenConflict {
   mutating func take(
     _ resolution: DocumentEdit.Resolution, for key: DocumentKey, over remote: Document, isMerge: Bool
   ) throws(WireFormatError) {
-    reports[key] = try edit(of: key).report(
-      of: resolution, isMerge: isMerge, over: remote, at: batch.localWriteTime)
+    if !isUnchanged(remote, from: key) {
+      reports[key] = try edit(of: key).report(
+        of: resolution, isMerge: isMerge, over: remote, at: batch.localWriteTime)
+    }
     switch resolution {
     case .mutations(let mutations): parts[key] = mutations
     case .copy(let mutation):
@@ -170,7 +201,7 @@ struct OpenConflict {
   mutating func take(_ answer: ConflictAnswer, for key: DocumentKey, over remote: Document) throws {
     switch answer {
     case .keepLocal:
-      try take(try edit(of: key).kept(over: remote), for: key, over: remote, isMerge: false)
+      try take(try editOfBase(of: key).kept(over: remote), for: key, over: remote, isMerge: false)
     case .keepRemote:
       try take(.dropped, for: key, over: remote, isMerge: false)
     case .write(let mutations):

@@ -24,7 +24,8 @@ struct ParkedConflict {
     return conflict.batch == other.batch && LocalStore.isSameUser(conflict.owner, other.owner)
       && bases.count == otherBases.count
       && otherBases.allSatisfy { key, base in
-        Self.isSame(bases[key]?.document, base.document) && Self.isSame(conflict.remote[key], other.remote[key])
+        Self.isSame(bases[key]?.document, base.document) && bases[key]?.shown == base.shown
+          && Self.isSame(conflict.remote[key], other.remote[key])
       }
   }
 

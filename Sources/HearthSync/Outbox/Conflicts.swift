@@ -186,10 +186,7 @@ struct Conflicts {
           let policy = rules.policy(for: key)
         else { continue }
         isContradicted = true
-        let edit = try conflict.edit(of: key)
-        let resolution = try edit.resolved(
-          by: policy, with: remote, copyName: conflict.copyName(of: key), at: conflict.batch.localWriteTime)
-        if let resolution {
+        if let resolution = try conflict.resolution(for: key, by: policy, over: remote) {
           try conflict.take(resolution, for: key, over: remote, isMerge: policy.merges && remote.isFound)
         } else if case .ask(let resolver) = policy {
           let id = ConflictID(rawValue: nextID())
@@ -199,8 +196,8 @@ struct Conflicts {
               .askResolver(
                 id,
                 DocumentConflict(
-                  resolver: resolver, batchID: conflict.batch.batchID, base: conflict.knownBase(of: key),
-                  local: edit.document(at: conflict.batch.localWriteTime), remote: remote))))
+                  resolver: resolver, batchID: conflict.batch.batchID, base: conflict.shownBase(of: key),
+                  local: try conflict.edit(of: key).document(at: conflict.batch.localWriteTime), remote: remote))))
         }
       }
     } catch {
