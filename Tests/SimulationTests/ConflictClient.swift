@@ -192,7 +192,7 @@ final class ConflictClient {
 
   /// Stores what waits in memory for the file, which is free.
   func storeHeldWrites() {
-    for _ in 0..<3 where !engine.heldWriteIDs.isEmpty { fireRetries() }
+    for _ in 0..<8 where !engine.heldWriteIDs.isEmpty { fireRetries() }
     if !engine.heldWriteIDs.isEmpty { world.fail("client \(number) does not store what waits for the file") }
   }
 

@@ -155,11 +155,12 @@ final class WriteBases {
   ) throws -> AuthorView? {
     guard var base = try table.base(of: shown.key, user: user) else { return nil }
     let isApart = try isApart(seen, from: first, user: user)
-    let isKnown = PendingState.isKnown(base.document)
     let batch = try readableBatch(first, user: user)
     var state = PendingState(base)
     state.begin(batch?.views[shown.key], at: 0, base)
     try state.apply(batch?.parts[shown.key])
+    // Also if the base is not, and the first batch writes the whole document.
+    let isKnown = PendingState.isKnown(state.made)
     if isKnown || isApart {
       let next = isKnown && shown.isConfirmed(by: state.made) ? nil : shown
       if base.next != next {

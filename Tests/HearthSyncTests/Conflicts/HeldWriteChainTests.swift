@@ -109,6 +109,23 @@ struct HeldWriteChainTests {
     #expect(names == ["later", "of a", "of b", "theirs"])
   }
 
+  @Test("it is compared also if the one that its author saw has left before, and the first base is not known")
+  func seenHasLeft() throws {
+    let processes = try ConflictProcesses(.mergeFields(prefersRemote: false), having: [])
+    let client = processes.primary
+    client.write(.set(key("rooms/a"), fields("of b")))
+    client.write(.set(key("rooms/a"), fields("of a")))
+    let pending = try client.store.pendingBatches()
+    let shown = found("rooms/a", 0, fields("of a"))
+    _ = client.request(.withdraw(pending[1].batchID, evenIfSent: true))
+    var write = LocalWrite(
+      mutations: [.delete(key("rooms/a"))], localWriteTime: .epoch, identity: BatchIdentity(high: 9, low: 1))
+    write.seen = [key("rooms/a"): .read(shown, remoteVersion: .none, last: .pending(pending[1].batchID))]
+    _ = try processes.writer.store.write(many: [write])
+    // It deletes nothing that its author had not seen.
+    #expect(try processes.names(in: processes.answerAll(from: [])) == ["of b"])
+  }
+
   @Test(
     "writes of one author that have waited need no comparing, and are no conflict with each other", arguments: policies)
   func own(_ policy: ConflictPolicy) throws {
