@@ -49,7 +49,7 @@ extension DataError {
   }
 
   private static let startHint =
-    " Is the backend running there? Start one with `hearth serve --in-memory` or `hearth serve --data FOLDER`, or name another with --host."
+    " Is the backend running there? Start one with `hearth serve --in-memory` or `hearth serve --data FOLDER`, or name another with --host HOST:PORT."
 
   /// True if this end has lost the connection, or had none. The message of a backend that has answered is its own.
   private static func isOfConnection(_ message: String) -> Bool {

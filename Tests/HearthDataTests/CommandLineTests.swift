@@ -204,6 +204,24 @@ struct CommandLineTests {
     #expect(text([:]).hasPrefix("--token begins with the word Bearer"))
   }
 
+  @Test(
+    "a port alone is no host: the system would take it for the address of another machine",
+    arguments: ["28412", ":28412"])
+  func portAlone(text: String) {
+    var options = ConnectionChoice.Options()
+    options.host = text
+    let error = #expect(throws: DataError.self) { try ConnectionChoice(options, environment: [:]) }
+    #expect(error?.description == "--host \"\(text)\": a port alone; write 127.0.0.1:28412.")
+    #expect(error?.isWrongArgument == true)
+    options.host = nil
+    let variable = #expect(throws: DataError.self) {
+      try ConnectionChoice(options, environment: ["FIRESTORE_EMULATOR_HOST": text])
+    }
+    #expect(variable?.description.contains("HOST is \"\(text)\": a port alone; write") == true)
+    options.host = "70000"
+    #expect(throws: DataError.self) { try ConnectionChoice(options, environment: [:]) }
+  }
+
   @Test("a name with a dot is pointed out where it is no path")
   func dottedNames() throws {
     var write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))

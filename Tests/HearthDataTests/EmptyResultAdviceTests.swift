@@ -8,13 +8,17 @@ struct EmptyResultAdviceTests {
   private let database = DatabaseID(projectID: "demo")
 
   private func advice(_ condition: String, _ fields: MapValue...) throws -> String? {
+    var words = DataQuery(collection: "c")
+    words.conditions = [condition]
+    return try advice(words, fields)
+  }
+
+  private func advice(_ words: DataQuery, _ fields: [MapValue]) throws -> String? {
     let documents = try fields.enumerated().map { index, fields in
       Document.found(
         try DocumentKey(parsing: "c/\(index)"), version: SnapshotVersion(microseconds: 1), fields: EncodedFields(fields)
       )
     }
-    var words = DataQuery(collection: "c")
-    words.conditions = [condition]
     return EmptyResultAdvice(documents, in: database).text(for: words)
   }
 
@@ -78,6 +82,76 @@ struct EmptyResultAdviceTests {
     ] as [(String, String?)])
   func texts(condition: String, expected: String?) throws {
     #expect(try advice(condition, ["x": "NY"], ["x": "CA"]) == expected)
+  }
+
+  @Test(
+    "documents that lack the field of a condition that finds only those with it are counted",
+    arguments: [
+      ("x == null", "1 of the 3 documents has no field x, and a condition with == null finds only documents that have"),
+      (
+        "x != 1",
+        "1 of the 3 documents has no field x, and a condition with != finds only documents that have the field."
+      ),
+      ("x != null", "and a condition with != finds"), ("x not-in [1, 2]", "and a condition with not-in finds"),
+      ("x > 5", nil), ("x == 5", nil), ("y != 1", nil),
+      (
+        "z == null",
+        "Did you mean x? Write 'x == null'. A condition with == null finds only documents that have the field."
+      ),
+    ] as [(String, String?)])
+  func lacking(condition: String, expected: String?) throws {
+    let advice = try advice(condition, ["x": 1, "y": 1], ["y": 1], ["x": 2, "y": 1])
+    if let expected {
+      #expect(advice?.contains(expected) == true, "\(advice ?? "none")")
+    } else {
+      #expect(advice == nil, "\(advice ?? "none")")
+    }
+  }
+
+  @Test("only documents that meet everything else are counted as lacking a field of a condition, an order or a sum")
+  func lackingBesides() throws {
+    let fields: [MapValue] = [["n": 1], ["n": 1, "x": 2], ["n": 2], ["n": 3, "x": 1]]
+    func advice(_ change: (inout DataQuery) -> Void) throws -> String? {
+      var words = DataQuery(collection: "c")
+      change(&words)
+      return try self.advice(words, fields)
+    }
+    #expect(
+      try advice { $0.conditions = ["n == 1", "x != 2"] }
+        == "1 document that meets the other conditions has no field x, and a condition with != finds only documents that have the field."
+    )
+    #expect(try advice { $0.conditions = ["n == 3", "x != 1"] } == nil)
+    #expect(
+      try advice { ($0.conditions, $0.orders) = (["n == 2"], ["x:desc"]) }
+        == "1 document that meets the conditions has no field x, and an order finds only documents that have its field."
+    )
+    #expect(
+      try advice { ($0.conditions, $0.aggregatedFields) = (["n == 2"], ["x"]) }?.contains("or an average counts only")
+        == true)
+    #expect(try advice { ($0.conditions, $0.orders) = (["n == 9"], ["x"]) } == nil)
+  }
+
+  @Test("a field of a map is named with the map, and a mistyped map is found")
+  func maps() throws {
+    let fields: MapValue = ["geo": ["lat": 1], "name": "a"]
+    for (condition, expected) in [
+      ("geo.lon > 1", "The document has no field geo.lon; the fields of geo are lat."),
+      ("goe.lat > 1", "The document has no field goe. Did you mean geo? Write 'geo.lat > 1'."),
+      ("place.lat > 1", "The document has no field place; the fields are geo, name."),
+      ("name.first == x", "The document has no field name.first: name is no map with fields."),
+      ("geo.lat.x == 1", "The document has no field geo.lat.x: geo.lat is no map with fields."),
+    ] {
+      #expect(try advice(condition, fields) == expected)
+    }
+  }
+
+  @Test("an id that counts, or has one character, is near to none but in capitals")
+  func ids() {
+    #expect(NearestID.of("sf", in: ["LA", "SF"]) == "SF" && NearestID.of("NYC", in: ["LA", "NY"]) == "NY")
+    #expect(NearestID.of("san-fransisco", in: ["san-diego", "san-francisco"]) == "san-francisco")
+    #expect(NearestID.of("order-7", in: ["order-8", "order-70"]) == nil && NearestID.of("101", in: ["102"]) == nil)
+    #expect(NearestID.of("a", in: ["b", "ab"]) == nil && NearestID.of("a", in: ["b", "A"]) == "A")
+    #expect(NearestID.of("SF1", in: ["sf1", "SF2"]) == "sf1")
   }
 
   @Test("one document of the right type is enough for no advice, and several types are all named")

@@ -37,7 +37,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
 
   package var description: String {
     var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
-    text += "Pending writes saved: \(savedBatchCount) batches"
+    text += "Pending writes saved: \(Self.batches(savedBatchCount))"
     if setAsideBatchCount > 0 {
       text += "; kept and not sent, as unreadable, of an unknown user or perhaps answered: \(setAsideBatchCount)"
     }
@@ -45,7 +45,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
     if !isOutboxComplete { text += "; a part of the outbox could not be searched, so more may be lost" }
     text += "."
     if savedRejectedBatchCount + setAsideRejectedBatchCount + lostRejectedBatchCount > 0 || !areRejectedComplete {
-      text += " Refused writes saved: \(savedRejectedBatchCount) batches"
+      text += " Refused writes saved: \(Self.batches(savedRejectedBatchCount))"
       if setAsideRejectedBatchCount > 0 { text += "; kept, but unreadable: \(setAsideRejectedBatchCount)" }
       if lostRejectedBatchCount > 0 { text += "; lost: \(lostRejectedBatchCount)" }
       if !areRejectedComplete { text += "; a part of them could not be searched, so more may be lost" }
@@ -56,4 +56,6 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
     }
     return text
   }
+
+  private static func batches(_ number: Int) -> String { number == 1 ? "1 batch" : "\(number) batches" }
 }

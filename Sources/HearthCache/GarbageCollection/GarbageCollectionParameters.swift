@@ -34,8 +34,13 @@ package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvert
   package init() {}
 
   package var description: String {
-    let removed = "\(removedTargetCount) targets and \(removedDocumentCount) documents"
-    return "Garbage collection removed \(removed) in \(stepCount) steps: the cache went from \(cacheBytesBefore) to "
-      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were returned to the file system."
+    let queries = Self.counted(removedTargetCount, "query", plural: "queries")
+    let removed = "\(queries) and \(Self.counted(removedDocumentCount, "document"))"
+    return "Garbage collection removed \(removed) in \(Self.counted(stepCount, "step")): the cache went from "
+      + "\(cacheBytesBefore) to \(cacheBytesAfter) bytes, and \(releasedBytes) bytes were returned to the file system."
+  }
+
+  private static func counted(_ number: Int, _ noun: String, plural: String? = nil) -> String {
+    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
   }
 }

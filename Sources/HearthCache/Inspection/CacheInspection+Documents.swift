@@ -48,30 +48,54 @@ extension CacheInspection {
 
   // MARK: - Lists
 
-  /// A collection and its approximate number of documents.
+  /// A collection and the number of its documents.
   package struct Collection: Equatable, Sendable {
     package var path: ResourcePath
-    /// Never fewer than there are. Documents with pending writes alone are not counted.
-    package var estimatedDocumentCount: Int
+    /// The documents that exist as the backend has confirmed them. Those that exist only through pending writes are not counted.
+    package var documentCount: Int
   }
 
-  /// The collections that have documents, those with pending writes of the user included, in the order of their paths.
+  /// The collections of ``collectionPaths(as:)`` with their documents counted. Reads all places, but no fields.
   package func collections(as viewpoint: Viewpoint) throws -> [Collection] {
-    var counts: [ResourcePath: Int] = [:]
+    try collectionPaths(as: viewpoint).map { Collection(path: $0, documentCount: try documents.count(in: $0)) }
+  }
+
+  /// The collections that have documents, those with pending writes of the user included, in order.
+  package func collectionPaths(as viewpoint: Viewpoint) throws -> [ResourcePath] {
+    var paths: Set<ResourcePath> = []
     try database.forEachRow("SELECT path FROM collections") {
       let text = try $0.string(at: 0)
       guard let path = try? ResourcePath(canonical: text) else {
         throw CacheError.corruptRecord(table: "collections", row: text, reason: "not a path")
       }
-      counts[path] = 0
+      paths.insert(path)
       return true
     }
-    for path in counts.keys { counts[path] = try documents.estimatedDocumentCount(in: .collection(path)) ?? 0 }
     let everything = CollectionScope.everything(under: ResourcePath())
     // A collection may exist only through pending writes.
     let pending = try localMutations(viewpoint)?.localMutations(in: everything) ?? [:]
-    for key in pending.keys where counts[key.collectionPath] == nil { counts[key.collectionPath] = 0 }
-    return counts.map { Collection(path: $0.key, estimatedDocumentCount: $0.value) }.sorted { $0.path < $1.path }
+    paths.formUnion(pending.keys.map(\.collectionPath))
+    return paths.sorted()
+  }
+
+  /// The keys of the existing documents of a collection, in no particular order, without reading their fields.
+  ///
+  /// - Parameter limit: The most documents to look at.
+  package func documentKeys(
+    in collection: ResourcePath, as viewpoint: Viewpoint, limit: Int
+  ) throws -> [DocumentKey] {
+    let scope = CollectionScope.collection(collection)
+    let pending = try localMutations(viewpoint)?.localMutations(in: scope) ?? [:]
+    var keys = try pending.keys.filter { try document(for: $0, as: viewpoint).isFound }
+    var looked = 0
+    try documents.forEach(in: scope) { stored in
+      guard looked < limit else { return false }
+      looked += 1
+      let key = try stored.key
+      if try stored.kind == .found, pending[key] == nil { keys.append(key) }
+      return true
+    }
+    return keys
   }
 
   /// Calls `body` with each existing document of a scope, in no particular order, without keeping them.

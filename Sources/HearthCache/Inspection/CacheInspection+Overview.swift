@@ -17,6 +17,8 @@ package struct CacheOverview: Equatable, Sendable {
     package var unreadableBatchCount: Int
     /// Batches that the backend has refused and that are kept.
     package var rejected: WriteCount
+    /// Conflicts that rules have resolved and that are kept.
+    package var resolvedConflictCount: Int
   }
 
   /// A client of a shared cache.
@@ -42,6 +44,12 @@ package struct CacheOverview: Equatable, Sendable {
     package var documentCount: Int
   }
 
+  /// A process that has the folder for itself.
+  package struct ExclusiveUse: Equatable, Sendable {
+    /// Its id, where the system tells it.
+    package var processID: Int32?
+  }
+
   package var folder: String
   package var databaseID: DatabaseID?
   /// Empty for a cache that no client has named yet.
@@ -61,13 +69,13 @@ package struct CacheOverview: Equatable, Sendable {
   package var pending: WriteCount
   /// Batches of all users that the backend has refused and that are kept until a program deals with them.
   package var rejected: WriteCount
+  /// Conflicts of all users that rules have resolved and that are kept until a program discards them.
+  package var resolvedConflictCount: Int
   /// Batches of all users, known or not, that are kept and not sent: unreadable ones, or those of an unknown user.
   package var setAsideBatchCount: Int
   package var pinnedQueries: [PinnedQuery]
-  /// True while a process has the folder for itself.
-  package var isInExclusiveUse: Bool
-  /// The id of that process, where the system tells it.
-  package var exclusiveProcessID: Int32?
+  /// Nil unless a process has the folder for itself.
+  package var exclusiveUse: ExclusiveUse?
   package var clients: [Client]
   /// The backend of the clients; empty for a cache that is not shared.
   package var backend: String
@@ -85,18 +93,19 @@ extension CacheInspection {
     let (clients, backend) = try clients()
     let lock = "\(folder)/\(FolderLock.fileName)"
     let isLocked = LockFile.isLocked(path: lock)
-    let (pending, rejected) = (try pendingCounts(), try rejectedCounts())
+    let (pending, rejected, resolved) = (try pendingCounts(), try rejectedCounts(), try resolvedConflictCounts())
     return CacheOverview(
       folder: folder, databaseID: databaseID, cacheID: try globals.cacheID(),
       schema: try Self.versions(in: database).map { .init(name: $0.component, version: $0.version) },
       fileBytes: try database.fileSizeBytes, usedBytes: try database.usedBytes,
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
-      targetCount: try globals.targetCount(), users: try users(pending.byOwner, rejected.byOwner),
-      pending: pending.total, rejected: rejected.total, setAsideBatchCount: try setAsideBatchCount(),
+      targetCount: try globals.targetCount(), users: try users(pending.byOwner, rejected.byOwner, resolved.byOwner),
+      pending: pending.total, rejected: rejected.total, resolvedConflictCount: resolved.total,
+      setAsideBatchCount: try setAsideBatchCount(),
       pinnedQueries: try pinnedQueries(),
-      isInExclusiveUse: isLocked,
-      exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
+      exclusiveUse: isLocked ? CacheOverview.ExclusiveUse(processID: LockHolder.processID(path: lock)) : nil,
+      clients: clients, backend: backend,
       knownDamage: files.knownDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
   }
@@ -122,7 +131,7 @@ extension CacheInspection {
 
   /// The users that have ever written, in the order of their first write.
   private func users(
-    _ pending: [OutboxOwner: WriteCount], _ rejected: [OutboxOwner: WriteCount]
+    _ pending: [OutboxOwner: WriteCount], _ rejected: [OutboxOwner: WriteCount], _ resolved: [OutboxOwner: Int]
   ) throws -> [CacheOverview.User] {
     var users: [CacheOverview.User] = []
     try database.forEachRow(
@@ -137,7 +146,8 @@ extension CacheInspection {
       users.append(
         CacheOverview.User(
           id: Self.user(ofKey: key), pending: pending[owner] ?? WriteCount(),
-          unreadableBatchCount: Int(clamping: try $0.int64(at: 1)), rejected: rejected[owner] ?? WriteCount()))
+          unreadableBatchCount: Int(clamping: try $0.int64(at: 1)), rejected: rejected[owner] ?? WriteCount(),
+          resolvedConflictCount: resolved[owner] ?? 0))
       return true
     }
     return users

@@ -7,7 +7,7 @@ extension CacheOverview {
     let writes: [(name: String, value: JSONText)] = [
       ("pendingWrites", .integer(pending.writes)), ("pendingBatches", .integer(pending.batches)),
       ("rejectedWrites", .integer(rejected.writes)), ("rejectedBatches", .integer(rejected.batches)),
-      ("setAsideBatches", .integer(setAsideBatchCount)),
+      ("resolvedConflicts", .integer(resolvedConflictCount)), ("setAsideBatches", .integer(setAsideBatchCount)),
     ]
     let sizes: [(name: String, value: JSONText)] = [
       ("folder", .string(folder)),
@@ -26,8 +26,8 @@ extension CacheOverview {
         .array(
           pinnedQueries.map { .object([("query", .string($0.query)), ("documents", .integer($0.documentCount))]) })
       ),
-      ("isInExclusiveUse", .bool(isInExclusiveUse)),
-      ("exclusiveProcess", exclusiveProcessID.map { .integer($0) } ?? .null),
+      ("isInExclusiveUse", .bool(exclusiveUse != nil)),
+      ("exclusiveProcess", exclusiveUse?.processID.map { .integer($0) } ?? .null),
       ("clients", .array(clients.map(\.json))),
       ("backend", backend.isEmpty ? .null : .string(backend)),
       ("knownDamage", knownDamage.map { .string($0) } ?? .null),
@@ -44,6 +44,7 @@ extension CacheOverview.User {
       ("pendingWrites", .integer(pending.writes)), ("pendingBatches", .integer(pending.batches)),
       ("unreadableBatches", .integer(unreadableBatchCount)),
       ("rejectedWrites", .integer(rejected.writes)), ("rejectedBatches", .integer(rejected.batches)),
+      ("resolvedConflicts", .integer(resolvedConflictCount)),
     ])
   }
 }

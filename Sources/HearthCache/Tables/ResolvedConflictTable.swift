@@ -70,6 +70,34 @@ struct ResolvedConflictTable {
     return conflicts
   }
 
+  /// Calls `body` with each row, oldest first, also with those that cannot be read.
+  ///
+  /// - Parameters:
+  ///   - user: The key of a user; nil for the conflicts of all.
+  ///   - body: Gets the key of the user, nil if it is damaged, and reads the conflict; returns false to stop.
+  func forEach(
+    of user: String?, _ body: (_ user: String?, _ conflict: () throws -> KeptConflict) throws -> Bool
+  ) throws {
+    guard try exists else { return }
+    let condition = user == nil ? "" : " WHERE user_key = ?"
+    let statement = try database.prepare(
+      "\(Self.select)\(condition) ORDER BY conflict_id", user.map { [.text($0)] } ?? [])
+    while try statement.step() {
+      guard try body(try? statement.string(at: 1), { try decode(statement) }) else { return }
+    }
+  }
+
+  /// The number of conflicts of each user, by keys; nil stands for damaged ones. Reads no conflict.
+  func counts() throws -> [String?: Int] {
+    guard try exists else { return [:] }
+    var counts: [String?: Int] = [:]
+    try database.forEachRow("SELECT user_key, count(*) FROM cache_resolved_conflicts GROUP BY user_key") {
+      counts[try? $0.string(at: 0), default: 0] += Int(clamping: try $0.int64(at: 1))
+      return true
+    }
+    return counts
+  }
+
   /// - Parameter ids: Nil for all of the user.
   func remove(_ ids: [KeptConflict.ID]?, of user: String) throws {
     assert(database.isInWriteTransaction, "a kept conflict changes outside of a write transaction")

@@ -71,7 +71,8 @@ struct ArgumentMistakes {
           if name == "--where", let value, taken == command.wordCount { condition = [value] }
           if option.spellings.contains("--order-by"), let value, taken == command.wordCount { order = value }
         } else {
-          sentences.append(Self.unknownOption(name, of: command, path))
+          let value = name == word ? rest.first : String(word.dropFirst(name.count + 1))
+          sentences.append(Self.unknownOption(name, of: command, path, value: value))
         }
       } else if let subcommands = command.subcommands, !subcommands.isEmpty {
         guard let next = subcommands.first(where: { $0.commandName == word }) else {
@@ -122,7 +123,10 @@ struct ArgumentMistakes {
     return sentences.isEmpty ? nil : (sentences, place)
   }
 
-  private static func unknownOption(_ name: String, of command: Command, _ path: [String]) -> String {
+  /// - Parameter value: The next word, or what stands behind an equals sign.
+  private static func unknownOption(
+    _ name: String, of command: Command, _ path: [String], value: String?
+  ) -> String {
     let known = command.options.filter(\.shouldDisplay).flatMap(\.spellings)
     // -port means --port, and -v begins --version.
     let typed = name.hasPrefix("--") ? name : "-" + name
@@ -138,6 +142,11 @@ struct ArgumentMistakes {
     if typed == "--json", command.option("--format") != nil {
       let advice = "For JSON write --format json; without a terminal it is the default."
       return "`\(path.joined(separator: " "))` has no option \(name). \(advice)"
+    }
+    if ["--port", "--p"].contains(typed), command.option("--host") != nil, command.option("--port") == nil {
+      let place = value.flatMap(UInt16.init).map { "127.0.0.1:\($0)" } ?? "HOST:PORT, such as --host 127.0.0.1:8080"
+      return
+        "`\(path.joined(separator: " "))` has no option \(name). The port belongs to the host: write --host \(place)."
     }
     if path.last == "serve", let advice = emulatorOptions[typed] {
       return "`\(path.joined(separator: " "))` has no option \(name). \(advice)"

@@ -192,13 +192,16 @@ struct CacheClearCommand: ParsableCommand {
 
   private func print(_ report: ClearingReport) {
     Terminal.write(
-      "Removed \(report.removedDocumentCount) documents; \(Terminal.size(report.releasedBytes)) were given back.")
-    if report.pendingDocumentCount > 0 {
-      Terminal.write("\(report.pendingDocumentCount) documents stay because writes for them wait for the backend.")
+      "Removed \(ProgressText.count(report.removedDocumentCount, "document")); "
+        + "\(Terminal.size(report.releasedBytes)) were given back.")
+    func say(_ count: Int, stayBecause reason: String) {
+      guard count > 0 else { return }
+      Terminal.write("\(ProgressText.count(count, "document")) \(count == 1 ? "stays" : "stay") because \(reason).")
     }
-    if report.listenedDocumentCount > 0 {
-      Terminal.write("\(report.listenedDocumentCount) documents stay because a listener shows them.")
-    }
+    say(report.pendingDocumentCount, stayBecause: "of writes that wait for the backend")
+    say(
+      report.listenedDocumentCount, stayBecause: "a listener shows \(report.listenedDocumentCount == 1 ? "it" : "them")"
+    )
     guard securely else { return }
     Terminal.write(
       report.isErased

@@ -18,8 +18,8 @@ struct CacheCommand: ParsableCommand {
       """,
     subcommands: [
       CacheListCommand.self, CacheInfoCommand.self, CacheOutboxCommand.self, CacheRejectedCommand.self,
-      CacheDocumentsCommand.self,
-      CacheGetCommand.self, CacheQueryCommand.self, CacheIndexesCommand.self, CacheCheckCommand.self,
+      CacheConflictsCommand.self, CacheDocumentsCommand.self, CacheGetCommand.self, CacheQueryCommand.self,
+      CacheIndexesCommand.self, CacheCheckCommand.self,
       CacheExportCommand.self,
       CacheClearCommand.self, CacheCollectCommand.self,
     ])

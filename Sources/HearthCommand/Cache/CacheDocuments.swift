@@ -6,6 +6,13 @@ extension CacheInspection {
   /// The database that references without a project are of. A cache that does not know its name holds no such references.
   var nameForValues: DatabaseID { databaseID ?? DatabaseID(projectID: "unknown") }
 
+  private static let nearbyLimit = 10_000
+
+  /// The documents of a collection, as far as it makes sense to look for one that is meant by another.
+  func keysNear(_ key: DocumentKey, as viewpoint: Viewpoint) throws -> [DocumentKey] {
+    try documentKeys(in: key.collectionPath, as: viewpoint, limit: Self.nearbyLimit)
+  }
+
   /// The identities that have pending writes to a document.
   func ownersOfWrites(to key: DocumentKey) throws -> [OutboxOwner] {
     try overview().users.filter { user in
@@ -46,20 +53,28 @@ enum CacheDocuments {
   ///   - nothing: The sentence for a cache without any.
   ///   - advice: The reason for which its words match nothing of its collection; nil if that is not known.
   static func explainEmpty(
-    _ words: DataQuery, _ collections: [CacheInspection.Collection], _ nothing: String, _ advice: String? = nil
+    _ words: DataQuery, _ collections: [ResourcePath], _ nothing: String, _ advice: String? = nil
   ) {
-    let names = collections.map(\.path.canonicalString)
+    // A group is named by the last part of its paths.
+    let names =
+      words.isCollectionGroup
+      ? Set(collections.compactMap(\.last)).sorted() : collections.map(\.canonicalString)
     let text: String
     if names.isEmpty {
       text = nothing
-    } else if words.isCollectionGroup || names.contains(words.collection) {
+    } else if names.contains(words.collection) {
       text = "0 documents; the collection \(words.collection) is in the cache.\(advice.map { " " + $0 } ?? "")"
     } else {
-      let shown = names.prefix(shownNames).joined(separator: ", ") + (names.count > shownNames ? " and others" : "")
-      let nearest = NearestWord.of(words.collection, in: names).map { " Did you mean \($0)?" } ?? ""
-      text = "0 documents; the cache has no collection \(words.collection), but \(shown).\(nearest)"
+      text = "0 documents; the cache has no collection \(absent(words.collection, from: names))"
     }
     EmptyCacheAnswer.write(text)
+  }
+
+  /// A name that is not among others, some of those, and the nearest one.
+  static func absent(_ name: String, from names: [String]) -> String {
+    let shown = names.prefix(shownNames).joined(separator: ", ") + (names.count > shownNames ? " and others" : "")
+    let nearest = NearestWord.of(name, in: names).map { " Did you mean \(ShellWord.bare($0))?" } ?? ""
+    return "\(name), but \(shown).\(nearest)"
   }
 
   private static let shownNames = 8

@@ -105,7 +105,7 @@ struct CacheExportCommand: ParsableCommand {
 
   private func explainEmpty() throws {
     let (collections, nothing) = try CacheInspection.read(folder: folder) { cache in
-      (try cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, try cache.overview()))
+      (try cache.collectionPaths(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, try cache.overview()))
     }
     // Without a path, the documents of no collection are exported.
     guard let collection, !collections.isEmpty else { return EmptyCacheAnswer.write(nothing) }
@@ -179,15 +179,17 @@ struct CacheCollectCommand: ParsableCommand {
     commandName: "collect", abstract: "Remove what was not used for the longest time, and give the space back.",
     discussion:
       """
-      Pending writes and their documents stay. In a cache with one query or a few, the documents of the oldest query can be most of what \
-      the cache holds. The cache must not be in use: a running client collects by itself.
+      Counts two things together: the queries, and the documents that no query holds. Removes the oldest tenth of this number, one at \
+      least and 1,000 at most. A query goes with all documents that only it holds, which can be most of what the cache holds.
+
+      Pending writes and their documents stay, and so do pinned queries. The cache must not be in use: a running client collects by itself.
       """)
 
   @OptionGroup var options: CacheOptions
 
   @Option(
     help:
-      "Remove until the cache is no larger than this, in MiB; by default the oldest tenth of the queries is removed, one at least and 1,000 at most, with all documents that only they keep."
+      "Repeat the removal until the cache is no larger than this number of MiB, or nothing is left that may go; by default it is done once."
   )
   var toMebibytes: Int?
 

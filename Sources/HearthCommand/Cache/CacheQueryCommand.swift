@@ -36,7 +36,7 @@ struct CacheQueryCommand: ParsableCommand {
         let empty =
           documents.isEmpty
           ? try (
-            cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview()),
+            cache.collectionPaths(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview()),
             advice(cache)
           ) : nil
         return (documents, execution, empty, cache.nameForValues)
@@ -57,7 +57,9 @@ struct CacheQueryCommand: ParsableCommand {
     var words = query.words.withoutConditions
     words.limit = EmptyResultAdvice.sampleSize
     let sample = try cache.run(words.query(in: cache.nameForValues), as: view.viewpoint).documents
-    return EmptyResultAdvice(sample, in: cache.nameForValues).text(for: query.words)
+    let named = query.words.namedDocuments(in: cache.nameForValues).first
+    let keys = try named.map { try cache.keysNear($0, as: view.viewpoint) } ?? []
+    return EmptyResultAdvice(sample, and: keys, in: cache.nameForValues).text(for: query.words)
   }
 
   private func print(_ execution: QueryExecution) {
@@ -71,7 +73,8 @@ struct CacheQueryCommand: ParsableCommand {
     for index in execution.missingIndexes { line("missing", index.description) }
     line(
       "cost",
-      "\(execution.rowsRead) rows and \(execution.entriesRead) index entries read, \(execution.resultCount) results")
+      "\(ProgressText.count(execution.rowsRead, "row")) and \(ProgressText.count(execution.entriesRead, "index entry")) read, "
+        + ProgressText.count(execution.resultCount, "result"))
     for step in execution.steps { line("step", String(format: "%8.2f ms  ", step.milliseconds) + step.name) }
   }
 }

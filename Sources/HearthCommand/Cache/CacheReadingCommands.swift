@@ -35,12 +35,17 @@ struct CacheInfoCommand: ParsableCommand {
     line("schema", cache.schema.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
     line(
       "confirmed",
-      cache.estimatedDocumentCount.map { "at most \(ProgressText.count($0, "document"))" }
-        ?? "not counted: many collections")
-    line("targets", "\(cache.targetCount)")
+      (cache.estimatedDocumentCount.map { "at most \(ProgressText.count($0, "document"))" }
+        ?? "a number of documents that is not estimated, because of many collections")
+        + " (`hearth cache documents` counts them)")
+    line("queries", "\(cache.targetCount)")
     line("outbox", "\(cache.pending)")
     if cache.rejected.batches > 0 {
       line("rejected", "\(cache.rejected) that the backend has refused: see `hearth cache rejected`")
+    }
+    if cache.resolvedConflictCount > 0 {
+      let count = ProgressText.count(cache.resolvedConflictCount, "conflict")
+      line("conflicts", "\(count) that rules have resolved: see `hearth cache conflicts`")
     }
     if cache.setAsideBatchCount > 0 {
       line(
@@ -51,20 +56,21 @@ struct CacheInfoCommand: ParsableCommand {
     for user in cache.users {
       let unreadable = user.unreadableBatchCount > 0 ? "; set aside: \(user.unreadableBatchCount)" : ""
       let rejected = user.rejected.batches > 0 ? "; rejected: \(user.rejected)" : ""
-      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pending)\(unreadable)\(rejected)")
+      let resolved = user.resolvedConflictCount > 0 ? "; resolved conflicts: \(user.resolvedConflictCount)" : ""
+      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pending)\(unreadable)\(rejected)\(resolved)")
     }
     for pinned in cache.pinnedQueries {
       line("pinned", "\(pinned.query): \(ProgressText.count(pinned.documentCount, "confirmed document"))")
     }
-    if cache.isInExclusiveUse {
-      line("in use", "by one process that does not share it" + (cache.exclusiveProcessID.map { ": \($0)" } ?? ""))
+    if let use = cache.exclusiveUse {
+      line("in use", "by one process that does not share it" + (use.processID.map { ": \($0)" } ?? ""))
     }
     for client in cache.clients {
       let process = client.processID.map { ", process \($0)" } ?? ""
       let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
-      let targets = client.targetCount == 1 ? "1 target" : "\(client.targetCount) targets"
+      let queries = ProgressText.count(client.targetCount, "query")
       let user = OutboxOwner(name: client.user).inWords
-      line("client", "\(client.name): \(role)\(process), user \(user), \(targets)")
+      line("client", "\(client.name): \(role)\(process), user \(user), \(queries)")
     }
     if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
     for name in cache.filesSetAside { line("set aside", name) }
@@ -153,7 +159,9 @@ struct CacheDocumentsCommand: ParsableCommand {
         let documents = try cache.run(query, as: view.viewpoint).documents
         let empty =
           documents.isEmpty
-          ? try (cache.collections(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview()))
+          ? try (
+            cache.collectionPaths(as: view.viewpoint), EmptyCacheAnswer.documents(view.viewpoint, cache.overview())
+          )
           : nil
         return (documents, empty, cache.nameForValues)
       }
@@ -174,14 +182,14 @@ struct CacheDocumentsCommand: ParsableCommand {
       for collection in collections {
         let members: [(name: String, value: JSONText)] = [
           ("collection", .string(collection.path.canonicalString)),
-          ("estimatedDocuments", .integer(collection.estimatedDocumentCount)),
+          ("documents", .integer(collection.documentCount)),
         ]
         Terminal.write(JSONText.object(members).compact)
       }
     } else {
-      var table = TableLayout(["COLLECTION", "CONFIRMED (AT MOST)"], right: [1])
+      var table = TableLayout(["COLLECTION", "CONFIRMED"], right: [1])
       for collection in collections {
-        table.add([collection.path.canonicalString, "\(collection.estimatedDocumentCount)"])
+        table.add([collection.path.canonicalString, ProgressText.grouped(collection.documentCount)])
       }
       try options.format.tables.show(table, counting: "collection")
     }
@@ -219,8 +227,12 @@ struct CacheGetCommand: ParsableCommand {
       }
       let unknown = found.filter(\.isUnknown)
       for document in unknown {
-        let owners = try CacheInspection.read(folder: options.folder) { try $0.ownersOfWrites(to: document.key) }
-        EmptyCacheAnswer.write(EmptyCacheAnswer.document(document.key, confirmed: view.confirmed, owners))
+        let sentence = try CacheInspection.read(folder: options.folder) { cache in
+          try EmptyCacheAnswer.document(
+            document.key, confirmed: view.confirmed, cache.ownersOfWrites(to: document.key),
+            among: cache.keysNear(document.key, as: view.viewpoint), cache.collectionPaths(as: view.viewpoint))
+        }
+        EmptyCacheAnswer.write(sentence)
       }
       if !unknown.isEmpty { throw ExitCode.failure }
     }

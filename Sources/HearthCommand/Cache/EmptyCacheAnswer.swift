@@ -35,6 +35,22 @@ enum EmptyCacheAnswer {
     return "The cache keeps no writes that the backend has refused.\(unknown(owner, cache))\(pending)"
   }
 
+  /// - Parameters:
+  ///   - owner: The identity that was asked for; nil for all.
+  ///   - cache: The counts of the whole cache.
+  static func conflicts(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
+    let others = cache.users.filter { $0.id != owner?.name && $0.resolvedConflictCount > 0 }
+    if let owner, !others.isEmpty {
+      let count = ProgressText.count(others.reduce(0) { $0 + $1.resolvedConflictCount }, "resolved conflict")
+      let names = others.map { OutboxOwner(name: $0.id).inWords }.joined(separator: ", ")
+      return
+        "The cache keeps no resolved conflicts of \(owner.inWords), but \(count) of \(names).\(unknown(owner, cache))"
+    }
+    return
+      "The cache keeps no resolved conflicts: no rule of the app (conflictRules) has resolved one in the last 30 days, or the app has "
+      + "discarded the reports.\(unknown(owner, cache))"
+  }
+
   /// The sentence about an identity that has never written, with the nearest one that has; empty for others.
   private static func unknown(_ owner: OutboxOwner?, _ cache: CacheOverview) -> String {
     guard let owner, owner != .nobody, !cache.users.contains(where: { $0.id == owner.name }) else { return "" }
@@ -48,11 +64,24 @@ enum EmptyCacheAnswer {
   ///   - key: The key of a document that the cache does not know, as it is asked for.
   ///   - confirmed: True if pending writes were left out.
   ///   - owners: The identities that have pending writes to it.
-  static func document(_ key: DocumentKey, confirmed: Bool, _ owners: [OutboxOwner]) -> String {
+  ///   - keys: The documents of its collection.
+  ///   - collections: All collections of the cache.
+  static func document(
+    _ key: DocumentKey, confirmed: Bool, _ owners: [OutboxOwner], among keys: [DocumentKey],
+    _ collections: [ResourcePath]
+  ) -> String {
     guard let first = owners.first else {
+      let start = "The cache has no document \"\(key.canonicalString)\""
+      if let id = NearestID.of(key.id, in: keys.map(\.id).sorted()) {
+        return "\(start). Did you mean \(ShellWord.bare(key.collectionPath.appending(id).canonicalString))?"
+      }
+      if !collections.isEmpty, !collections.contains(key.collectionPath) {
+        let names = collections.map(\.canonicalString)
+        return
+          "\(start): it has no collection \(CacheDocuments.absent(key.collectionPath.canonicalString, from: names))"
+      }
       return
-        "The cache has no document \"\(key.canonicalString)\". List what it has with `hearth cache documents`; a listener or a read "
-        + "with the network brings others."
+        "\(start). List what it has with `hearth cache documents`; a listener or a read with the network brings others."
     }
     let names = owners.map(\.inWords).joined(separator: ", ")
     let option = confirmed && owners.contains(.nobody) ? "leave out --confirmed" : "give \(first.option)"

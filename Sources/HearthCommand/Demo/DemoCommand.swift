@@ -60,7 +60,11 @@ struct DemoCommand: AsyncParsableCommand {
     }
     await server?.shutdown()
     narrator.finish()
-    if keep { narrator.kept(KeptFolder(path: folder.path, project: story.project, hasBackend: server != nil)) }
+    if keep {
+      let kept = KeptFolder(
+        path: folder.path, project: story.project, hasBackend: server != nil, program: ProgramWord.shown())
+      narrator.kept(kept)
+    }
     if narrator.failedChecks > 0 { throw ExitCode.failure }
   }
 }

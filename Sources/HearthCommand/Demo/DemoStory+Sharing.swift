@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import HearthData
 
 /// The chapter with two living processes on one cache.
 extension DemoStory {
@@ -66,8 +67,8 @@ extension DemoStory {
       return left < all ? () : nil
     }
     await first.killAtOnce()
-    narrator.say(
-      "the network is back; process \(first.identifier) is killed with SIGKILL when at most \(left) batches are left")
+    let rest = "\(ProgressText.count(left, "batch")) \(left == 1 ? "is" : "are") left"
+    narrator.say("the network is back; process \(first.identifier) is killed with SIGKILL when at most \(rest)")
     narrator.progress("outbox of both", done: all - left, total: all)
     try await waitUntil("process \(second.identifier) to send the rest") {
       for event in second.drain("drain") {

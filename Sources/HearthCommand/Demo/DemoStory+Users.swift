@@ -5,7 +5,9 @@ import HearthServer
 /// The chapter with two users whose documents security rules keep apart.
 extension DemoStory {
   /// The names of the folders with the caches of the users.
-  private static let users = ["ada", "grace"]
+  private static let users = ["ada", refusedUser]
+  /// The one who writes over a note of the other.
+  static let refusedUser = "grace"
 
   private func notes(of user: String) -> String { "users/\(user)/notes" }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Hearth
+import HearthData
 
 /// The chapters of the demo. Every chapter says what it does and checks what it claims.
 struct DemoStory {
@@ -226,7 +227,8 @@ struct DemoStory {
   func checkCounter(_ what: String, expected: Int, found: Int, unanswered: Int) {
     guard unanswered > 0, !isOwnServer else { return narrator.check(what, expected: expected, found: found) }
     narrator.say(
-      "\(unanswered) attempts ended without an answer, and this backend does not recognise what it gets again")
+      "\(ProgressText.count(unanswered, "attempt")) ended without an answer, and this backend does not recognise what it gets again"
+    )
     let isPossible = (expected...expected + unanswered).contains(found)
     narrator.check("\(what), or again after such an attempt (\(found))", expected: true, found: isPossible)
   }

@@ -6,6 +6,8 @@ struct KeptFolder {
   let project: String
   /// True if the data of the backend are in the folder, too.
   let hasBackend: Bool
+  /// The word that starts this program.
+  let program: String
 
   /// The cache folders of the devices, in order.
   var caches: [String] { (try? CacheSearch.caches(below: path)) ?? [] }
@@ -15,22 +17,29 @@ struct KeptFolder {
     let folder = ShellWord.quoted(path)
     var lines = [
       "", "The folder is kept: \(path)", "The caches in it, and what one of them holds:",
-      "  hearth cache list \(folder)",
+      "  \(program) cache list \(folder)",
     ]
     let caches = caches
     if let first = caches.first(where: { $0.contains(DemoStory.firstDevice) }) {
-      lines.append("  hearth cache documents \(ShellWord.quoted(first)) cities")
+      lines.append("  \(program) cache documents \(ShellWord.quoted(first)) cities")
     }
     if let backup = caches.first(where: { $0.contains(DemoStory.backup) }) {
       lines += [
-        "The outbox of the backup, as it was before it was sent:", "  hearth cache outbox \(ShellWord.quoted(backup))",
+        "The outbox of the backup, as it was before it was sent:",
+        "  \(program) cache outbox \(ShellWord.quoted(backup))",
+      ]
+    }
+    if let refused = caches.first(where: { $0.hasPrefix("\(path)/\(DemoStory.refusedUser)/") }) {
+      lines += [
+        "The write over ada's note that the backend has refused, which is kept for \(DemoStory.refusedUser):",
+        "  \(program) cache rejected \(ShellWord.quoted(refused))",
       ]
     }
     if hasBackend {
       lines += [
         "What the backend has, if you start it in one terminal and ask it in another:",
-        "  hearth serve --data \(ShellWord.quoted("\(path)/\(DemoStory.backendFolder)"))",
-        "  hearth data query cities --project \(project)",
+        "  \(program) serve --data \(ShellWord.quoted("\(path)/\(DemoStory.backendFolder)"))",
+        "  \(program) data query cities --project \(project)",
       ]
     }
     return (lines + ["To delete it: rm -r \(folder)"]).joined(separator: "\n")

@@ -136,6 +136,12 @@ package struct ConnectionChoice: Sendable {
       "\(source) \"\(text)\": expected HOST:PORT without a scheme, such as 127.0.0.1:8080 or [::1]:8080, with a port from 1 to 65535."
     )
     guard !text.contains("/"), !text.isEmpty else { throw fault }
+    // The system would take a number alone for an address of four bytes, of some other machine.
+    let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
+    if !digits.isEmpty, digits.allSatisfy({ ("0"..."9").contains($0) }) {
+      guard let port = Int(digits), (1...65_535).contains(port) else { throw fault }
+      throw .argument("\(source) \"\(text)\": a port alone; write 127.0.0.1:\(port).")
+    }
     if text.hasPrefix("[") {
       guard let end = text.lastIndex(of: "]") else { throw fault }
       let host = String(text[text.index(after: text.startIndex)..<end])

@@ -8,6 +8,8 @@ package struct EmptyAnswer: Sendable {
 
   package init(_ backend: DataBackend) { self.backend = backend }
 
+  private var nearby: NearbyDocuments { NearbyDocuments(backend: backend) }
+
   private static let shownNames = 8
 
   /// The reason why a query found nothing, as far as the backend tells: the conditions, a mistyped collection, or another project.
@@ -17,16 +19,17 @@ package struct EmptyAnswer: Sendable {
     let start = "0 \(words == nil ? "collections" : "documents") in \(project)"
     if let words, words.narrows, let count = await count(words.withoutConditions), count > 0 {
       let all = "\(count == 1 ? "is" : "are") \(ProgressText.count(count, "document"))"
+      var keys: [DocumentKey] = []
+      for key in words.namedDocuments(in: backend.databaseID).prefix(1) { keys += await nearby.keys(near: key) }
+      let sample = await backend.sample(words.withoutConditions)
       let advice =
-        EmptyResultAdvice(await backend.sample(words.withoutConditions), in: backend.databaseID).text(for: words).map {
-          " " + $0
-        } ?? ""
+        EmptyResultAdvice(sample, and: keys, in: backend.databaseID).text(for: words).map { " " + $0 } ?? ""
       return "\(start) match; without the \(words.narrowing) there \(all) in \(words.collection).\(advice)"
     }
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     if let words, !collections.isEmpty {
       let first = words.collection.split(separator: "/").first.map(String.init) ?? words.collection
-      if words.isCollectionGroup { return "\(start); \(group(words.collection, besides: collections))" }
+      if words.isCollectionGroup { return "\(start); \(await group(words.collection, besides: collections))" }
       if collections.contains(first) { return "\(start); \(await emptiness(of: words.collection))" }
       let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
       return "\(start); it has no collection \(first), but \(Self.list(collections)).\(nearest)\(await below(words))"
@@ -37,9 +40,11 @@ package struct EmptyAnswer: Sendable {
   /// The sentence about a collection group without documents.
   ///
   /// - Parameter collections: The ids of the collections at the root.
-  private func group(_ id: String, besides collections: [String]) -> String {
-    let nearest = NearestWord.of(id, in: collections.filter { $0 != id }).map { " Did you mean \($0)?" } ?? ""
-    return "no collection called \(id) has documents; at the root there are \(Self.list(collections)).\(nearest)"
+  private func group(_ id: String, besides collections: [String]) async -> String {
+    var nearest = NearestWord.of(id, in: collections.filter { $0 != id })
+    if nearest == nil { nearest = NearestWord.of(id, in: await nearby.collectionIDs(near: id)) }
+    let question = nearest.map { " Did you mean \(ShellWord.bare($0))?" } ?? ""
+    return "no collection called \(id) has documents; at the root there are \(Self.list(collections)).\(question)"
   }
 
   /// The sentence about a collection without documents, below a collection of the root that is there.
@@ -49,7 +54,11 @@ package struct EmptyAnswer: Sendable {
       !siblings.contains(id)
     {
       let parent = path.parent.canonicalString
-      guard !siblings.isEmpty else { return "there are no collections below \(parent)." }
+      guard !siblings.isEmpty else {
+        let question =
+          if let key = try? DocumentKey(path.parent) { await nearby.question(aboutParent: key) } else { "" }
+        return "there are no collections below \(parent).\(question)"
+      }
       let nearest =
         NearestWord.of(id, in: siblings).map {
           " Did you mean \(ShellWord.bare(path.parent.appending($0).canonicalString))?"
@@ -87,9 +96,17 @@ package struct EmptyAnswer: Sendable {
     let collections = (try? await backend.collectionIDs(below: ResourcePath(), at: nil)) ?? []
     let start = "\(subject ?? "document \"\(path.canonicalString)\"") does not exist in \(project)"
     guard let first = path.segments.first, !collections.isEmpty else { return "\(start)\(await otherProjects())" }
-    guard !collections.contains(first) else { return "\(start), at \(backend.place)." }
+    if collections.contains(first) { return "\(start), at \(backend.place)\(await siblings(of: path))" }
     let nearest = NearestWord.of(first, in: collections).map { " Did you mean \($0)?" } ?? ""
     return "\(start), which has no collection \(first), but \(Self.list(collections)).\(nearest)"
+  }
+
+  /// The end of a sentence about a document that does not exist: the nearest one, or the fault of its collection.
+  private func siblings(of path: ResourcePath) async -> String {
+    guard let key = try? DocumentKey(path) else { return "." }
+    let keys = await nearby.keys(near: key)
+    guard keys.isEmpty, path.count > 2 else { return "." + NearbyDocuments.question(about: key, among: keys) }
+    return "; \(await emptiness(of: key.collectionPath.canonicalString))"
   }
 
   /// The project, and the database if it is not the usual one.

@@ -37,9 +37,9 @@ package enum ProgressText {
   /// Such as "4 documents".
   package static func count(_ number: Int, _ noun: String) -> String {
     guard number != 1 else { return "1 \(noun)" }
-    let isRegular = !noun.hasSuffix("y") && !noun.hasSuffix("x")
+    let takesE = noun.hasSuffix("x") || noun.hasSuffix("ch")
     return "\(grouped(number)) "
-      + (isRegular ? noun + "s" : noun.hasSuffix("x") ? noun + "es" : noun.dropLast() + "ies")
+      + (takesE ? noun + "es" : noun.hasSuffix("y") ? noun.dropLast() + "ies" : noun + "s")
   }
 
   /// The line at the end, such as "Exported 1,234 documents from project demo in 2.5 s (494/s)."

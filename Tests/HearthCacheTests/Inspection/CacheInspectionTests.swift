@@ -19,7 +19,7 @@ struct CacheInspectionTests {
     #expect(overview.users.map(\.pending.batches) == [2, 1])
     #expect(overview.estimatedDocumentCount ?? 0 >= 10)
     #expect(overview.targetCount == 1)
-    #expect(!overview.isInExclusiveUse && overview.clients.isEmpty)
+    #expect(overview.exclusiveUse == nil && overview.clients.isEmpty)
   }
 
   @Test("the overview costs the same, however many documents there are")
@@ -47,6 +47,86 @@ struct CacheInspectionTests {
     cache.close()
     #expect(try folder.read { try $0.overview().estimatedDocumentCount ?? 0 } >= 2_000)
     #expect(try steps() == before && before < 100)
+  }
+
+  @Test("the documents of collections are counted exactly, also after a clearing, and without reading their fields")
+  func counted() throws {
+    let folder = try InspectedFolder()
+    func counts(_ viewpoint: CacheInspection.Viewpoint) throws -> [String: Int] {
+      try folder.read { cache in
+        Dictionary(
+          uniqueKeysWithValues: try cache.collections(as: viewpoint).map { ($0.path.canonicalString, $0.documentCount) }
+        )
+      }
+    }
+    #expect(try counts(.backend) == ["cities": 10])
+    #expect(try counts(.user(nil)) == ["cities": 10, "towns": 0])
+    _ = try CacheMaintenance.clear(
+      folder: folder.path, scope: .document(key("cities/c5"), includesSubcollections: false), isSecure: false,
+      clientName: "clear", progress: { _ in }, waitsForReaders: { true })
+    #expect(try counts(.backend) == ["cities": 9])
+    #expect(try folder.read { try $0.overview().estimatedDocumentCount } == 10)
+    let database = try Database(.file(path: folder.file))
+    try database.execute("UPDATE documents SET fields = x'FF' WHERE id = 'c4'")
+    database.close()
+    #expect(try counts(.backend) == ["cities": 9])
+    let keys = try folder.read { try $0.documentKeys(in: collectionPath("cities"), as: .user(nil), limit: 100) }
+    #expect(Set(keys.map(\.id)) == Set([0, 1, 3, 4, 6, 7, 8, 9].map { "c\($0)" }))
+  }
+
+  private func collectionPath(_ text: String) throws -> ResourcePath { try ResourcePath(parsing: text) }
+
+  @Test("resolved conflicts are listed and counted with their user, also those that cannot be read")
+  func conflicts() throws {
+    let folder = try InspectedFolder()
+    func list(of user: String?? = nil) throws -> [ConflictEntry] {
+      var entries: [ConflictEntry] = []
+      try folder.read {
+        try $0.forEachResolvedConflict(of: user) {
+          entries.append($0)
+          return true
+        }
+      }
+      return entries
+    }
+    #expect(try list().isEmpty)
+    #expect(try folder.read { try $0.overview().resolvedConflictCount } == 0)
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    // Reports are kept for writes that can be named.
+    let id = try store.write(
+      [.set(key("cities/c1"), ["n": 1])], localWriteTime: time(70), identity: BatchIdentity(high: 7, low: 1)
+    ).batchID
+    let batch = try #require(try store.pendingBatches().first { $0.batchID == id })
+    let reports = [
+      ConflictReport(
+        key: key("cities/c1"), ending: .merged,
+        fields: [.init(path: field("n"), base: 1, local: 100, remote: nil, kept: .remote)]),
+      ConflictReport(key: key("cities/c2"), ending: .both(copy: key("cities/c2-1")), isDeletedLocally: true),
+    ]
+    let outcome = LocalStore.ConflictOutcome(
+      mutations: batch.mutations, remote: [:], bases: LocalStore.BatchBases(bases: [:]), reports: reports)
+    _ = try store.resolveConflict(batch, outcome, of: .activeUser, at: time(77))
+    cache.close()
+    let entries = try list()
+    let listed = entries.compactMap { if case .conflict(let conflict) = $0.contents { conflict.report } else { nil } }
+    #expect(listed == reports && entries.allSatisfy { $0.owner == .nobody })
+    #expect(try list(of: .some(nil)) == entries)
+    #expect(try list(of: .some("alice")).isEmpty)
+    let lines = entries.map { $0.json { _ in "value" }.compact }
+    #expect(
+      lines.first?.hasSuffix(
+        #""document":"cities/c1","outcome":"merged","isDeletedLocally":false,"isDeletedRemotely":false,"#
+          + #""fields":[{"name":"n","base":"value","local":"value","kept":"remote"}]}"#) == true, "\(lines)")
+    #expect(lines.last?.contains(#""outcome":"keptBoth","copy":"cities/c2-1","isDeletedLocally":true"#) == true)
+    let database = try Database(.file(path: folder.file))
+    try database.execute("UPDATE cache_resolved_conflicts SET conflict = x'FF' WHERE ordinal = 0")
+    try database.execute("UPDATE cache_resolved_conflicts SET user_key = 'Nobody' WHERE ordinal = 1")
+    database.close()
+    let damaged = try list()
+    #expect(damaged.map(\.owner) == [.nobody, nil])
+    #expect(damaged.allSatisfy { if case .unreadable = $0.contents { true } else { false } })
+    let overview = try folder.read { try $0.overview() }
+    #expect(overview.resolvedConflictCount == 2 && overview.users.first?.resolvedConflictCount == 1)
   }
 
   @Test("refused batches are listed with their user, their error and the time")
@@ -188,7 +268,7 @@ struct CacheInspectionTests {
       let (overview, count) = try CacheInspection.read(folder: folder.path) {
         (try $0.overview(), try $0.run(collection("cities"), as: .user(nil)).documents.count)
       }
-      #expect(overview.isInExclusiveUse && overview.pending.batches == number && count == number)
+      #expect(overview.exclusiveUse != nil && overview.pending.batches == number && count == number)
     }
   }
 
@@ -321,9 +401,9 @@ struct CacheInspectionTests {
     #expect(try n("cities/c3", .user("alice")) == 33)
     #expect(try n("cities/c3", .user("bob")) == 3)
     #expect(try folder.read { try $0.document(for: key("cities/none"), as: .backend) }.isUnknown)
-    let mine = try folder.read { try $0.collections(as: .user(nil)) }
-    #expect(mine.map(\.path.canonicalString) == ["cities", "towns"])
-    #expect(try folder.read { try $0.collections(as: .backend) }.map(\.path.canonicalString) == ["cities"])
+    let mine = try folder.read { try $0.collectionPaths(as: .user(nil)) }
+    #expect(mine.map(\.canonicalString) == ["cities", "towns"])
+    #expect(try folder.read { try $0.collectionPaths(as: .backend) }.map(\.canonicalString) == ["cities"])
     var exported: [String] = []
     try folder.read {
       try $0.forEachDocument(in: .everything(under: ResourcePath()), as: .user(nil)) {

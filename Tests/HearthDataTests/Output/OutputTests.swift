@@ -124,6 +124,7 @@ struct OutputTests {
   @Test("one document is not several")
   func counts() {
     #expect(ProgressText.count(1, "document") == "1 document" && ProgressText.count(0, "document") == "0 documents")
-    #expect(ProgressText.count(2, "index") == "2 indexes" && ProgressText.count(1_000, "entry") == "1,000 entries")
+    #expect(ProgressText.count(2, "index") == "2 indexes" && ProgressText.count(2, "batch") == "2 batches")
+    #expect(ProgressText.count(1_000, "entry") == "1,000 entries")
   }
 }

@@ -140,13 +140,18 @@
       let server = try await PostgresServer.start(settings: settings)
       try await server.execute("CREATE ROLE guest LOGIN")
       let url = server.url(database: "postgres", user: "guest")
-      let error = try await withPostgresSession(url) { _ in
-        failure {
-          var sessions: [PostgresSession] = []
-          while sessions.count < 4 {
-            try sessions.append(PostgresSession.open(PostgresConfiguration(url: url), deadline: .now + .seconds(30)))
+      var error: PostgresError?
+      // The sessions of those who have just asked the server may still be ending, so that there is not even a first one.
+      try await waitUntil {
+        error = try? await withPostgresSession(url) { _ in
+          failure {
+            var sessions: [PostgresSession] = []
+            while sessions.count < 4 {
+              try sessions.append(PostgresSession.open(PostgresConfiguration(url: url), deadline: .now + .seconds(30)))
+            }
           }
         }
+        return error != nil
       }
       #expect(error?.kind == .connection && error?.sqlState == .tooManyConnections)
       #expect(error?.message.contains("max_connections") == true && error?.needsOperator == false)

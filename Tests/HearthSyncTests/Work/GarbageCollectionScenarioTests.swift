@@ -49,8 +49,8 @@ struct GarbageCollectionScenarioTests {
     try collect(client)
     #expect(try [12, 13].map { try isCached("halls/\($0)", client) } == [false, true])
     #expect(client.now == .seconds(360) && client.timers[.lruGarbageCollection] == .seconds(660))
-    let reports = client.logs.map(\.1).filter { $0.contains("removed 0 targets and 2 documents") }
-    #expect(reports.count == 1 && client.logs.contains { $0.1.contains("removed 0 targets and 1 documents") })
+    let reports = client.logs.map(\.1).filter { $0.contains("removed 0 queries and 2 documents") }
+    #expect(reports.count == 1 && client.logs.contains { $0.1.contains("removed 0 queries and 1 document in") })
   }
 
   @Test("does nothing as long as the cache is small, and looks again five minutes later")

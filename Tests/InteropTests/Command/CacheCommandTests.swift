@@ -105,7 +105,10 @@ struct CacheCommandTests {
     let whole = try await hearth("documents", folder.path, "cities", "--limit", "3", "--format", "table")
     #expect(whole.text.contains("3 documents\n") && !whole.text.contains("--limit"), "\(whole.text)")
     let info = try await hearth("info", folder.path, "--format", "table")
-    #expect(info.text.contains("confirmed  at most 1 document"), "\(info.text)")
+    #expect(
+      info.text.contains("confirmed  at most 1 document (`hearth cache documents` counts them)\n"), "\(info.text)")
+    let collections = try await hearth("documents", folder.path)
+    #expect(try jsonLines(collections).map { $0["documents"] as? Int } == [1], "\(collections.text)")
   }
 
   @Test("every reading subcommand prints JSON into a pipe, also while the cache is in use", arguments: [true, false])
@@ -166,7 +169,7 @@ struct CacheCommandTests {
   @Test("tables carry neither colours into a pipe nor what a terminal would obey")
   func tables() async throws {
     let folder = try Folder()
-    for subcommand in ["info", "outbox", "rejected", "documents", "indexes", "check"] {
+    for subcommand in ["info", "outbox", "rejected", "conflicts", "documents", "indexes", "check"] {
       let output = try await hearth(subcommand, folder.path, "--format", "table")
       #expect(output.status == 0 && !output.text.isEmpty)
       #expect(!output.text.contains("\u{1B}"))
@@ -278,6 +281,85 @@ struct CacheCommandTests {
     #expect(cleared.status == 0)
     #expect(try json(cleared.text)["discardedRejectedBatches"] as? Int == 2)
     #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
+  }
+
+  @Test("conflicts lists what was local, remote and kept, and info counts it")
+  func conflicts() async throws {
+    let folder = try Folder()
+    folder.close()
+    let opened = try await folder.reopened()
+    // Reports are kept for writes that can be named.
+    let id = try opened.store.write(
+      [.set(try DocumentKey(parsing: "cities/LA"), [:])], localWriteTime: .epoch,
+      identity: BatchIdentity(high: 7, low: 1)
+    ).batchID
+    let batch = try #require(try opened.store.pendingBatches().first { $0.batchID == id })
+    let report = ConflictReport(
+      key: try DocumentKey(parsing: "cities/LA"), ending: .merged,
+      fields: [
+        ConflictReport.Field(
+          path: try FieldPath(["name"]), base: "base", local: "mine", remote: "theirs", kept: .local),
+        ConflictReport.Field(path: try FieldPath(["note"]), base: nil, local: "mine", remote: nil, kept: .remote),
+      ])
+    let outcome = LocalStore.ConflictOutcome(
+      mutations: batch.mutations, remote: [:], bases: try opened.store.outbox.bases(of: batch), reports: [report])
+    _ = try opened.store.resolveConflict(
+      batch, outcome, of: .activeUser, at: Timestamp(seconds: 1_700_000_002, nanoseconds: 0))
+    opened.cache.close()
+    let table = try await hearth("conflicts", folder.path, "--format", "table")
+    let lines = table.text.split(separator: "\n").map {
+      $0.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+    #expect(
+      lines == [
+        "BATCH USER RESOLVED DOCUMENT OUTCOME FIELD BASE LOCAL REMOTE KEPT",
+        "\(id) (signed out) 2023-11-14T22:13:22Z cities/LA merged name \"base\" \"mine\" \"theirs\" local",
+        "\(id) (signed out) 2023-11-14T22:13:22Z cities/LA merged note \"mine\" remote", "1 conflict",
+      ], "\(table.text)")
+    let json = try jsonLines(try await hearth("conflicts", folder.path, "--signed-out"))
+    let fields = try #require(json.first?["fields"] as? [[String: Any]])
+    #expect(json.count == 1 && fields.map { $0["local"] as? String } == ["mine", "mine"])
+    #expect(fields[0]["remote"] as? String == "theirs" && fields[1]["remote"] == nil)
+    let other = try await hearth("conflicts", folder.path, "--user", "ann")
+    #expect(
+      other.status == 0
+        && other.text.hasPrefix(
+          "hearth cache: The cache keeps no resolved conflicts of ann, but 1 resolved conflict of (signed out)."),
+      "\(other.text)")
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(
+      info.text.contains("conflicts  1 conflict that rules have resolved: see `hearth cache conflicts`\n"),
+      "\(info.text)"
+    )
+    #expect(info.text.contains("; resolved conflicts: 1\n"), "\(info.text)")
+  }
+
+  @Test("documents that a collection or a clearing removes are not counted any more, and one is not many")
+  func countsAfterRemoval() async throws {
+    let folder = try Folder()
+    folder.close()
+    let opened = try await folder.reopened()
+    var event = RemoteEvent(snapshotVersion: SnapshotVersion(microseconds: 2_000_000))
+    for id in ["A", "B", "C"] {
+      let key = try DocumentKey(parsing: "cities/\(id)")
+      event.documentUpdates[key] = .found(
+        key, version: SnapshotVersion(microseconds: 2_000_000), fields: EncodedFields(["name": .string(id)]))
+    }
+    _ = try opened.store.apply(event)
+    opened.cache.close()
+    func count() async throws -> Int? {
+      try jsonLines(try await hearth("documents", folder.path)).first?["documents"] as? Int
+    }
+    #expect(try await count() == 4)
+    let cleared = try await hearth("clear", folder.path, "--document", "cities/B", "--format", "table")
+    #expect(cleared.text.hasPrefix("Removed 1 document; "), "\(cleared.text)")
+    #expect(try await count() == 3)
+    let collected = try await hearth("collect", folder.path, "--format", "table")
+    let removed = try #require(
+      collected.text.firstMatch(of: #/^Garbage collection removed ([01]) quer(?:y|ies) and (\d+) documents? in /#),
+      "\(collected.text)")
+    #expect(!collected.text.contains("1 documents") && !collected.text.contains("1 queries"), "\(collected.text)")
+    #expect(try await count() == 3 - (Int(removed.2) ?? 0) && removed.2 != "0", "\(collected.text)")
   }
 
   @Test(

@@ -45,6 +45,8 @@ struct CommandMistakeTests {
       (["data", "ls"], "Did you mean `hearth data collections`?"),
       (["data", "find", "cities"], "Did you mean `hearth data query`?"),
       (["frobnicate"], "The subcommands are \(subcommands)."), (["shell", "--help"], "no subcommand \"shell\"."),
+      (["data", "query", "cities", "--port", "28412"], "to the host: write --host 127.0.0.1:28412."),
+      (["data", "get", "c/a", "--port=x"], "to the host: write --host HOST:PORT, such as --host 127.0.0.1:8080."),
       (["serve", "--in-memory", "--port", "1", "--port=2"], "takes --port once, and it is given 2 times: 1, 2."),
       (["data", "get", "c/a", "--host", "127.0.0.1:1", "--host", "127.0.0.1:2"], "takes --host once"),
     ])

@@ -22,6 +22,8 @@ struct EmptyAnswerTests {
     ("owner == users/1", #"Write 'owner == {"$reference":"users/1"}'."#),
     ("zpi == 94103", "None of the documents has a field zpi. Did you mean zip? Write 'zip == 94103'."),
     ("address.ciy == SF", "Did you mean address.city? Write 'address.city == SF'."),
+    ("address.zip == 1", "None of the documents has a field address.zip; the fields of address are city."),
+    ("seen == null", "1 of the 2 documents has no field seen, and a condition with == null finds only documents that"),
     ("id == SF", "has a field id. The id of a document is __name__: write '__name__ == SF'."),
     (
       "colour == red",

@@ -14,6 +14,15 @@
         (["indexes"], "The cache has no local indexes: queries read all documents of a collection, or"),
         (["rejected"], "The cache keeps no writes that the backend has refused. \(pending) still wait for its answer"),
         (
+          ["conflicts"], "The cache keeps no resolved conflicts: no rule of the app (conflictRules) has resolved one in"
+        ),
+        (
+          ["conflicts", "--user", "ann"],
+          "or the app has discarded the reports. The cache has never held a write of ann."
+        ),
+        (["query", "note", "--group"], "the cache has no collection note, but notes. Did you mean notes?"),
+        (["query", "notes", "--where", "__name__ == Milk"], "Did you mean milk? Write '__name__ == milk'."),
+        (
           ["outbox", "--user", "ann"],
           "No writes of ann wait for the backend; \(pending) of (signed out) do. The cache has never held a write of ann."
         ),
@@ -48,6 +57,13 @@
       #expect(
         other.status == 1 && other.text.contains("in a pending write of (signed out). To see it, give --signed-out."),
         "\(other.text)")
+      for (path, sentence) in [
+        ("notes/MILK", "The cache has no document \"notes/MILK\". Did you mean notes/milk?\n"),
+        ("note/milk", "\"note/milk\": it has no collection note, but notes. Did you mean notes?\n"),
+      ] {
+        let near = try await base.hearth("cache", "get", base.cache, path)
+        #expect(near.status == 1 && near.text.hasSuffix(sentence), "\(near.text)")
+      }
       let none = try await base.hearth("cache", "get", base.cache, "notes/tea", "--confirmed")
       #expect(none.status == 1 && none.text.contains("The cache has no document \"notes/tea\"."), "\(none.text)")
     }

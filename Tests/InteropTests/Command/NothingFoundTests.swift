@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import InteropSupport
 import TestSupport
 import Testing
 
@@ -41,6 +42,54 @@ struct NothingFoundTests {
       try await place.set("cities/LA", "{}")
       let none = try await place.hearth("collections", "cities/LA")
       #expect(none.text == "hearth data: There are no collections below \"cities/LA\".\n", "\(none.text)")
+    }
+  }
+
+  @Test(
+    "the nearest id is named for a document, a condition on __name__, and a collection that is only below documents")
+  func ids() async throws {
+    try await DataPlace.run { place in
+      for path in ["cities/SF", "cities/NY", "users/ada/notes/1", "users/ada/notes/2"] {
+        try await place.set(path, "{}")
+      }
+      for (words, advice) in [
+        (["get", "cities/sf"], "Did you mean cities/SF?"), (["get", "cities/NYC"], "Did you mean cities/NY?"),
+        (["get", "users/ada/note/1"], "; users/ada has no collection note, but notes. Did you mean users/ada/notes?"),
+        (["get", "users/ADA/notes/1"], "; there are no collections below users/ADA. Did you mean users/ada?"),
+        (["query", "users/adda/notes"], "there are no collections below users/adda. Did you mean users/ada?"),
+        (["delete", "cities/sf"], "Did you mean cities/SF?"),
+        (
+          ["query", "cities", "--where", "__name__ == NYC"],
+          "There is no document cities/NYC. Did you mean NY? Write '__name__ == NY'."
+        ),
+        (["query", "note", "--group"], "at the root there are cities, users. Did you mean notes?"),
+        (["query", "cities", "--where", "__name__ in [\"sf\", \"x\"]"], "Write '__name__ in [\"SF\"]'."),
+      ] {
+        let output = try await place.hearth(words)
+        #expect(output.text.contains(advice), "\(words): \(output.text)")
+      }
+      // An id that counts is not mistyped.
+      let next = try await place.hearth("get", "users/ada/notes/3")
+      #expect(next.status == 1 && !next.text.contains("Did you mean"), "\(next.text)")
+    }
+  }
+
+  @Test("an id is also found behind the first hundred documents of a collection")
+  func idInManyDocuments() async throws {
+    try await DataPlace.run { place in
+      let folder = TemporaryFolder()
+      try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+      let file = folder.url.appendingPathComponent("ids.jsonl")
+      let lines =
+        (0..<250).map { "{\"path\":\"c/Aa\($0)\",\"fields\":{}}\n" } + ["{\"path\":\"c/Zurich\",\"fields\":{}}\n"]
+      try lines.joined().write(to: file, atomically: true, encoding: .utf8)
+      #expect(try await place.hearth("import", file.path).status == 0)
+      for word in ["zurich", "Zurch"] {
+        let missing = try await place.hearth("get", "c/\(word)")
+        #expect(missing.text.hasSuffix(" Did you mean c/Zurich?\n"), "\(missing.text)")
+        let condition = try await place.hearth("query", "c", "--where", "__name__ == \(word)")
+        #expect(condition.text.contains("Write '__name__ == Zurich'."), "\(condition.text)")
+      }
     }
   }
 
