@@ -93,7 +93,8 @@ public struct CacheReport: Sendable {
   /// it stays below a few times 16 MB. 0 for a cache in memory.
   public let logBytes: Int64
   /// The number of writes in the outboxes of all users of this device, where a batch counts as one. Each is in the file and not answered by
-  /// the backend; ``Firestore/clearPersistence(completion:)`` deletes them. See ``Firestore/pendingWrites()`` for those of the present user.
+  /// the backend; ``Firestore/clearPersistence(completion:)`` deletes them. Writes that wait in memory for the file are not among them:
+  /// ``Firestore/pendingWrites()``, which lists those of the present user, throws while there are some.
   public let pendingWriteCount: Int
   /// The sizes of the collections, in the order of their paths.
   public let collections: [CollectionSize]

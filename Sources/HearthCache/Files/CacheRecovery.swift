@@ -1,3 +1,5 @@
+internal import HearthModel
+
 /// The result of setting a damaged file aside.
 package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   /// The reason why the file could not be used.
@@ -37,7 +39,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
 
   package var description: String {
     var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
-    text += "Pending writes saved: \(Self.batches(savedBatchCount))"
+    text += "Pending writes saved: \(CountedText.of(savedBatchCount, "batch", plural: "batches"))"
     if setAsideBatchCount > 0 {
       text += "; kept and not sent, as unreadable, of an unknown user or perhaps answered: \(setAsideBatchCount)"
     }
@@ -45,7 +47,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
     if !isOutboxComplete { text += "; a part of the outbox could not be searched, so more may be lost" }
     text += "."
     if savedRejectedBatchCount + setAsideRejectedBatchCount + lostRejectedBatchCount > 0 || !areRejectedComplete {
-      text += " Refused writes saved: \(Self.batches(savedRejectedBatchCount))"
+      text += " Refused writes saved: \(CountedText.of(savedRejectedBatchCount, "batch", plural: "batches"))"
       if setAsideRejectedBatchCount > 0 { text += "; kept, but unreadable: \(setAsideRejectedBatchCount)" }
       if lostRejectedBatchCount > 0 { text += "; lost: \(lostRejectedBatchCount)" }
       if !areRejectedComplete { text += "; a part of them could not be searched, so more may be lost" }
@@ -57,5 +59,4 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
     return text
   }
 
-  private static func batches(_ number: Int) -> String { number == 1 ? "1 batch" : "\(number) batches" }
 }

@@ -1,3 +1,5 @@
+internal import HearthModel
+
 /// The limits of one run of least-recently-used garbage collection. The defaults are those of firebase-ios-sdk lru_garbage_collector.h.
 package struct GarbageCollectionParameters: Equatable, Sendable {
   /// Nothing is removed while the cache is smaller than this.
@@ -34,13 +36,9 @@ package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvert
   package init() {}
 
   package var description: String {
-    let queries = Self.counted(removedTargetCount, "query", plural: "queries")
-    let removed = "\(queries) and \(Self.counted(removedDocumentCount, "document"))"
-    return "Garbage collection removed \(removed) in \(Self.counted(stepCount, "step")): the cache went from "
+    let queries = CountedText.of(removedTargetCount, "query", plural: "queries")
+    let removed = "\(queries) and \(CountedText.of(removedDocumentCount, "document"))"
+    return "Garbage collection removed \(removed) in \(CountedText.of(stepCount, "step")): the cache went from "
       + "\(cacheBytesBefore) to \(cacheBytesAfter) bytes, and \(releasedBytes) bytes were returned to the file system."
-  }
-
-  private static func counted(_ number: Int, _ noun: String, plural: String? = nil) -> String {
-    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
   }
 }

@@ -25,10 +25,10 @@ package struct CacheCheckReport: Equatable, Sendable {
 
   /// The result in a sentence or two, with what to do.
   package var summary: String {
-    let documents = readableDocumentCount == 1 ? "1 document" : "\(readableDocumentCount) documents"
+    let documents = CountedText.of(readableDocumentCount, "document")
     guard !isSound else { return "The cache is in order: \(documents); waiting for the backend: \(saved)." }
     let places = problems.count == 1 ? "one place" : "\(problems.count) places"
-    let unreadable = unreadableBatchCount == 1 ? "1 more batch" : "\(unreadableBatchCount) more batches"
+    let unreadable = CountedText.of(unreadableBatchCount, "more batch", plural: "more batches")
     var lost = unreadableBatchCount > 0 ? "; \(unreadable) cannot be read and will be kept aside" : ""
     if !isOutboxComplete { lost += "; part of the outbox could not be looked through" }
     return

@@ -16,7 +16,7 @@ package struct ConflictEntry: Equatable, Sendable {
 
 extension CacheInspection {
   private var resolvedConflicts: ResolvedConflictTable {
-    ResolvedConflictTable(database: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"))
+    ResolvedConflictTable(database: database, databaseID: nameForValues)
   }
 
   /// Calls `body` with each resolved conflict that is kept, oldest first.

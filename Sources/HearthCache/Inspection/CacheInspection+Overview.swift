@@ -121,7 +121,7 @@ extension CacheInspection {
   }
 
   private func pinnedQueries() throws -> [CacheOverview.PinnedQuery] {
-    let pins = PinTable(database: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"))
+    let pins = PinTable(database: database, databaseID: nameForValues)
     return try pins.queries().map { query in
       let target = try targets.target(query.target)
       return CacheOverview.PinnedQuery(

@@ -12,6 +12,9 @@ package final class CacheInspection {
   /// The database that the cache is one of. In a cache that no client of this release has opened, the first target or write says it; nil if it
   /// has neither.
   package let databaseID: DatabaseID?
+  /// The database that references without a project are of. A cache that does not know its name holds no such references, so that any name reads
+  /// its values.
+  package let nameForValues: DatabaseID
 
   let database: Database
   let documents: DocumentStore
@@ -26,8 +29,8 @@ package final class CacheInspection {
     // On the version that this is, it only checks that the tables are there.
     documents = try CacheSchema.migrate(database)
     databaseID = try Self.findDatabaseID(in: database)
-    // Where nothing names the database, nothing holds a name either, so any name reads the rest.
     let known = databaseID ?? DatabaseID(projectID: "unknown")
+    nameForValues = known
     globals = CacheGlobals(database: database)
     queue = MutationQueue(database: database, databaseID: known, globals: globals)
     overlays = OverlayTable(database: database, databaseID: known)

@@ -50,12 +50,9 @@ package struct WriteCount: Equatable, Sendable, CustomStringConvertible {
   /// Such as "75 writes in 25 batches".
   package var description: String {
     let unreadable = unreadableBatches > 0 ? ", \(unreadableBatches) of them unreadable" : ""
-    return "\(Self.counted(writes, "write")) in \(Self.counted(batches, "batch", plural: "batches"))\(unreadable)"
+    return "\(CountedText.of(writes, "write")) in \(CountedText.of(batches, "batch", plural: "batches"))\(unreadable)"
   }
 
-  private static func counted(_ number: Int, _ noun: String, plural: String? = nil) -> String {
-    number == 1 ? "1 \(noun)" : "\(number) \(plural ?? noun + "s")"
-  }
 }
 
 extension CacheInspection {

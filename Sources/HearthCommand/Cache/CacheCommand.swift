@@ -59,6 +59,31 @@ struct CacheOptions: ParsableArguments {
     try CacheCommand.run(body)
   }
 
+  /// Lists what a cache keeps for its users: an object per line and entry, or a table.
+  ///
+  /// - Parameters:
+  ///   - entries: Reads the entries. It may be called more than once.
+  ///   - whenEmpty: The reason why there may be none.
+  ///   - json: The object of an entry; the second argument is the database of its values.
+  ///   - show: Shows the table of the entries.
+  func list<Entry>(
+    _ entries: (CacheInspection) throws -> [Entry], whenEmpty: (CacheOverview) -> String,
+    json: (Entry, DatabaseID) -> JSONText, show: ([Entry], DatabaseID) throws -> Void
+  ) throws {
+    try run {
+      let (found, database, empty) = try CacheInspection.read(folder: folder) { cache in
+        let found = try entries(cache)
+        return (found, cache.nameForValues, found.isEmpty ? whenEmpty(try cache.overview()) : nil)
+      }
+      if let empty { EmptyCacheAnswer.write(empty) }
+      guard !isJSON else {
+        for entry in found { Terminal.write(json(entry, database).compact) }
+        return
+      }
+      try show(found, database)
+    }
+  }
+
   /// - Parameter word: The word behind the folder.
   /// - Throws: A `DataError` if the folder seems to stand there.
   func checkOrder(_ word: String?) throws {

@@ -19,22 +19,18 @@ struct CacheConflictsCommand: ParsableCommand {
   @OptionGroup var owner: OwnerOptions
 
   func run() throws {
-    try options.run {
-      let wanted = owner.owner.map(\.name)
-      let (entries, database, empty) = try CacheInspection.read(folder: options.folder) { cache in
-        var entries: [ConflictEntry] = []
-        try cache.forEachResolvedConflict(of: wanted) {
-          entries.append($0)
-          return true
-        }
-        let empty = entries.isEmpty ? EmptyCacheAnswer.conflicts(owner.owner, try cache.overview()) : nil
-        return (entries, cache.nameForValues, empty)
+    try options.list { cache in
+      var entries: [ConflictEntry] = []
+      try cache.forEachResolvedConflict(of: owner.owner.map(\.name)) {
+        entries.append($0)
+        return true
       }
-      if let empty { EmptyCacheAnswer.write(empty) }
-      guard !options.isJSON else {
-        for entry in entries { Terminal.write(entry.json { $0.dataJSON(in: database) }.compact) }
-        return
-      }
+      return entries
+    } whenEmpty: {
+      EmptyCacheAnswer.conflicts(owner.owner, $0)
+    } json: { entry, database in
+      entry.json { $0.dataJSON(in: database) }
+    } show: { entries, database in
       var table = TableLayout(
         ["BATCH", "USER", "RESOLVED", "DOCUMENT", "OUTCOME", "FIELD", "BASE", "LOCAL", "REMOTE", "KEPT"], right: [0])
       for entry in entries { Self.add(entry, to: &table, database) }

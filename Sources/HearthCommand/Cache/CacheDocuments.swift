@@ -3,9 +3,6 @@ import HearthData
 import HearthModel
 
 extension CacheInspection {
-  /// The database that references without a project are of. A cache that does not know its name holds no such references.
-  var nameForValues: DatabaseID { databaseID ?? DatabaseID(projectID: "unknown") }
-
   private static let nearbyLimit = 10_000
 
   /// The documents of a collection, as far as it makes sense to look for one that is meant by another.

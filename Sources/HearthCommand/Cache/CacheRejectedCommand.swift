@@ -14,22 +14,18 @@ struct CacheRejectedCommand: ParsableCommand {
   @OptionGroup var owner: OwnerOptions
 
   func run() throws {
-    try options.run {
-      let wanted = owner.owner.map(\.name)
-      let (entries, database, empty) = try CacheInspection.read(folder: options.folder) { cache in
-        var entries: [RejectedEntry] = []
-        try cache.forEachRejectedBatch(of: wanted) {
-          entries.append($0)
-          return true
-        }
-        let empty = entries.isEmpty ? EmptyCacheAnswer.rejected(owner.owner, try cache.overview()) : nil
-        return (entries, cache.nameForValues, empty)
+    try options.list { cache in
+      var entries: [RejectedEntry] = []
+      try cache.forEachRejectedBatch(of: owner.owner.map(\.name)) {
+        entries.append($0)
+        return true
       }
-      if let empty { EmptyCacheAnswer.write(empty) }
-      guard !options.isJSON else {
-        for entry in entries { Terminal.write(entry.json { $0.dataJSON(in: database) }.compact) }
-        return
-      }
+      return entries
+    } whenEmpty: {
+      EmptyCacheAnswer.rejected(owner.owner, $0)
+    } json: { entry, database in
+      entry.json { $0.dataJSON(in: database) }
+    } show: { entries, _ in
       var table = TableLayout(["BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR"], right: [0])
       var count = WriteCount()
       for entry in entries {

@@ -20,7 +20,7 @@ struct ResourceName {
       database = try Self.checked(DatabaseID(resourceName: prefix))
       path = try database.path(fromName: name)
     } catch {
-      throw .invalid("\(field): \((error as? StatusError)?.message ?? "\(error)")")
+      throw .invalid("\(field): \(error)")
     }
   }
 
@@ -55,13 +55,13 @@ struct ResourceName {
     do {
       return try checked(DatabaseID(resourceName: name))
     } catch {
-      throw .invalid("\(field): \((error as? StatusError)?.message ?? "\(error)")")
+      throw .invalid("\(field): \(error)")
     }
   }
 
-  /// - Throws: INVALID_ARGUMENT for a name that clients could not send in a header, so that only some of them could use the database.
-  private static func checked(_ database: DatabaseID) throws(StatusError) -> DatabaseID {
-    if let fault = database.nameFault { throw .invalid(fault) }
+  /// - Throws: An error for a name that clients could not send in a header, so that only some of them could use the database.
+  private static func checked(_ database: DatabaseID) throws(ModelError) -> DatabaseID {
+    if let fault = database.nameFault { throw .invalidResourceName(database.resourceName, rule: fault) }
     return database
   }
 }
