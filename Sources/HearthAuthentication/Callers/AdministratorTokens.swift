@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Foundation
 internal import HearthRPC
 
@@ -23,7 +22,7 @@ package struct AdministratorTokens: Sendable {
         throw TokenKeyError("\(source): token \(index + 1) has characters that a header cannot hold")
       }
     }
-    digests = Set(secrets.map(Self.digest))
+    digests = Set(secrets.map { KnownTokens.digest($0[...], .caller) })
   }
 
   /// Reads a file with one token in each line. Empty lines and lines that begin with # do not count.
@@ -39,11 +38,7 @@ package struct AdministratorTokens: Sendable {
     try self.init(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }, source: source)
   }
 
-  /// The digest of a token that is one of the secrets; nil for any other token.
-  func digest(ofSecret token: String) -> [UInt8]? {
-    let digest = Self.digest(token)
-    return digests.contains(digest) ? digest : nil
-  }
-
-  private static func digest(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
+  /// - Parameter digest: That of a caller's token.
+  /// - Returns: True if the token is one of the secrets.
+  func contains(_ digest: [UInt8]) -> Bool { digests.contains(digest) }
 }

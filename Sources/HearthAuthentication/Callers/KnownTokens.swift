@@ -34,9 +34,15 @@ final class KnownTokens: Sendable {
     self.maximumBytes = maximumBytes
   }
 
-  /// - Parameter kind: Stands before the token: those of different kinds have different digests.
-  static func digest(_ token: String, kind: String = "") -> [UInt8] {
-    var (token, kind) = (token, kind)
+  /// The callers and apps of tokens. They are apart: a token of one kind may not stand for one of the other.
+  enum Kind: String {
+    case caller = "caller "
+    case app = "app "
+  }
+
+  /// - Parameter kind: Stands before the token, so that those of different kinds have different digests.
+  static func digest(_ token: Substring, _ kind: Kind) -> [UInt8] {
+    var (token, kind) = (token, kind.rawValue)
     var hash = SHA256()
     kind.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
     token.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }

@@ -19,7 +19,7 @@ package struct CallMetadata: Sendable {
 
   /// The values of a name, which is in lower case, in order.
   package subscript(name: String) -> [String] {
-    entries.filter { $0.name == name }.map(\.value)
+    entries.compactMap { $0.name == name ? $0.value : nil }
   }
 
   /// The values of a name that ends in `-bin`, decoded. A header may hold several, separated by commas; padding is optional. Values

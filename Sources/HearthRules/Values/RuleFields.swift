@@ -47,27 +47,29 @@ struct RuleFields: Sendable {
     return true
   }
 
-  /// Sorts a few fields by inserting one after the other.
+  /// Sorts a few fields. They stay where they are until their order is known: moving one costs more than comparing two names.
   private mutating func sortKeepingLast() {
-    var count = 0
-    for place in all.indices {
-      let field = all[place]
-      var target = count
-      while target > 0, field.key < all[target - 1].key { target -= 1 }
-      if target > 0, all[target - 1].key == field.key {
-        all[target - 1] = field
-        continue
+    let fields = all
+    all = withUnsafeTemporaryAllocation(of: Int.self, capacity: fields.count) { order in
+      // The places of fields, inserted one after the other.
+      var count = 0
+      for place in fields.indices {
+        var target = count
+        while target > 0, fields[place].key < fields[order[target - 1]].key { target -= 1 }
+        if target > 0, fields[order[target - 1]].key == fields[place].key {
+          order[target - 1] = place
+          continue
+        }
+        var moved = count
+        while moved > target {
+          order[moved] = order[moved - 1]
+          moved -= 1
+        }
+        order[target] = place
+        count += 1
       }
-      // The fields up to the count are in order, and one behind them was read: there is room.
-      var moved = count
-      while moved > target {
-        all[moved] = all[moved - 1]
-        moved -= 1
-      }
-      all[target] = field
-      count += 1
+      return order[..<count].map { fields[$0] }
     }
-    all.removeLast(all.count - count)
   }
 
   var count: Int { all.count }

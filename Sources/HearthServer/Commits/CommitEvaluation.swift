@@ -3,8 +3,13 @@ internal import HearthModel
 /// Evaluates the writes of one request without storing anything: preconditions, transforms and limits, in order, each
 /// write on the result of those before it.
 struct CommitEvaluation {
-  /// The document that a write leaves, and the results of its transforms.
-  typealias Outcome = (document: Document, transformResults: [Value])
+  struct Outcome {
+    /// The document that a write leaves.
+    fileprivate(set) var document: Document
+    let transformResults: [Value]
+    /// True if it is the document that was there before.
+    fileprivate(set) var isUnchanged = false
+  }
 
   let database: DatabaseID
   /// The commit time.
@@ -75,10 +80,8 @@ struct CommitEvaluation {
     if known != nil { try mutation.requirePrecondition(of: current, resourceName: database.name(of: mutation.key)) }
     var outcome = try known ?? self.outcome(of: mutation, on: current)
     if mutation.rewritesDocument { try countRewritten(outcome.document) }
-    if mutation.operation == .verify {
-      outcome.document = current
-    } else if current.isFound, outcome.document.isFound, outcome.document.hasSameContents(as: current) {
-      // A write that changes nothing keeps the update time (Firestore documentation of WriteResult.update_time).
+    if known == nil { outcome.isUnchanged = Self.leaves(outcome.document, as: current, mutation) }
+    if outcome.isUnchanged {
       outcome.document = current
     } else if outcome.document.isFound, !isForGuard {
       try DocumentLimits.check(outcome.document, name: database.name(of: mutation.key))
@@ -91,10 +94,16 @@ struct CommitEvaluation {
     return outcome
   }
 
+  /// A write that changes nothing keeps the update time (Firestore documentation of WriteResult.update_time).
+  private static func leaves(_ document: Document, as current: Document, _ mutation: Mutation) -> Bool {
+    mutation.operation == .verify || current.isFound && document.isFound && document.hasSameContents(as: current)
+  }
+
   private func outcome(of mutation: Mutation, on current: Document) throws -> Outcome {
     do {
-      return try mutation.applied(
+      let (document, results) = try mutation.applied(
         to: current, commitTime: version, requestTime: requestTime, resourceName: database.name(of: mutation.key))
+      return Outcome(document: document, transformResults: results)
     } catch let error as WireFormatError {
       // Not DATA_LOSS, for which clients drop a write: the file can be mended.
       throw StatusError(

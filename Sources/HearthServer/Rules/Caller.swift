@@ -22,6 +22,8 @@ package enum Caller: Sendable {
     package let projects: [String]?
     /// The variable `request.auth` of rules, made once for all calls with the token.
     let ruleValue: RuleValue
+    /// ``Caller/boundTo``, made once as well.
+    fileprivate let boundTo: String
 
     package init(issuer: String, id: String, claims: MapValue, projects: [String]? = nil) {
       self.projects = projects
@@ -29,6 +31,7 @@ package enum Caller: Sendable {
       self.id = id
       self.claims = claims
       ruleValue = .map(RuleMap(pairs: [("uid", .string(id)), ("token", .map(RuleMap(claims)))]))
+      boundTo = "user \(issuer.utf8.count) \(issuer) \(id)"
     }
   }
 
@@ -46,7 +49,7 @@ package enum Caller: Sendable {
     switch self {
     case .owner: ""
     case .nobody: "nobody"
-    case .user(let user): "user \(user.issuer.utf8.count) \(user.issuer) \(user.id)"
+    case .user(let user): user.boundTo
     }
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HearthModel
@@ -88,6 +89,42 @@ struct EncodedFieldsTests {
     #expect(a != EncodedFields(["a": 1.0, "b": 2]))
     #expect(EncodedFields(uncheckedBytes: [1]) != a)
     #expect(EncodedFields(uncheckedBytes: [1]) == EncodedFields(uncheckedBytes: [1]))
+  }
+
+  @Test(
+    "entries in any order, some of them twice, are equal if they decode to equal maps",
+    arguments: SeededGenerator.seeds(20))
+  func equalityInAnyOrder(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    var equalCount = 0
+    for _ in 0..<200 {
+      // More than are looked up one by one, too.
+      let names = (0..<Int.random(in: 1...20, using: &generator)).map { "field\($0)" }
+      let values: [Value] = [0, 1, 1.0, "x", .null, [1, 2], ["a": 1]]
+      func entries(_ map: MapValue, using generator: inout SeededGenerator) throws -> EncodedFields {
+        var parts: [[UInt8]] = []
+        for name in names.shuffled(using: &generator) {
+          guard let value = map[try FieldPath([name])] else { continue }
+          if Int.random(in: 0..<6, using: &generator) == 0, let former = values.randomElement(using: &generator) {
+            parts.insert(EncodedFields([name: former]).bytes, at: 0)
+          }
+          parts.append(EncodedFields([name: value]).bytes)
+        }
+        return EncodedFields(uncheckedBytes: parts.flatMap { $0 })
+      }
+      var map: MapValue = [:]
+      for name in names { map[name] = values.randomElement(using: &generator) }
+      var other = map
+      if Bool.random(using: &generator), let name = names.randomElement(using: &generator) {
+        other[name] = Bool.random(using: &generator) ? nil : values.randomElement(using: &generator)
+      }
+      let (left, right) = (try entries(map, using: &generator), try entries(other, using: &generator))
+      #expect(try left.decoded() == map && right.decoded() == other)
+      #expect((left == right) == (map == other), "\(map) and \(other)")
+      #expect((right == left) == (map == other), "\(map) and \(other)")
+      equalCount += map == other ? 1 : 0
+    }
+    #expect((50...180).contains(equalCount))
   }
 }
 
