@@ -237,7 +237,8 @@
         #expect(
           lines.contains { $0.hasPrefix("ok  \(area): ") && $0.hasSuffix(" answers compared, 0 differ") }, "\(lines)")
       }
-      #expect(lines.last?.hasPrefix("ok  history: ") == true && lines.last?.hasSuffix("strictly serialisable") == true)
+      let history = lines.last ?? ""
+      #expect(history.hasPrefix("ok  history: ") && history.hasSuffix("strictly serialisable"), "\(history)")
       for table in ["documents", "changes", "entries", "collections"] {
         let count = try await cluster.execute("SELECT 1 FROM hearth_\(table)").count
         #expect(count == 0, "\(table)")
