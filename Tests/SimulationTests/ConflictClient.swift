@@ -28,6 +28,9 @@ final class ConflictClient {
   /// The edits as batches.
   private var written: [WriteID: MutationBatch] = [:]
 
+  /// Longer than the list of retries gets: it has most kinds of operations once (there are about 20), and the answers that could not be stored,
+  /// which are no more than the batches on their way.
+  private static let longestRetryList = 50
   static let query = Query(path: ConflictHistory.collection)
 
   init(in world: ConflictSimulation, number: Int, on device: ConflictDevice) throws {
@@ -191,8 +194,13 @@ final class ConflictClient {
   // MARK: - Timers
 
   /// Stores what waits in memory for the file, which is free.
+  ///
+  /// Each time the timer of retries fires, the first operation of their list is tried. It leaves the list, or goes behind the others. So the
+  /// writes have their turn after as many times as the list is long, or with the first operation that stores something: before them there may
+  /// be some that only read, such as a probe, or views that are read again.
   func storeHeldWrites() {
-    for _ in 0..<8 where !engine.heldWriteIDs.isEmpty { fireRetries() }
+    var turns = Self.longestRetryList
+    while !engine.heldWriteIDs.isEmpty, turns > 0, fireRetries() { turns -= 1 }
     if !engine.heldWriteIDs.isEmpty { world.fail("client \(number) does not store what waits for the file") }
   }
 
@@ -204,9 +212,12 @@ final class ConflictClient {
 
   func fire(_ kind: TimerKind) { driver.fire(kind) }
 
-  /// Runs the operations that wait for the timer of retries, if it is set.
-  func fireRetries() {
-    if timers.next(where: { $0 == .asyncQueueRetry }) != nil { fire(.asyncQueueRetry) }
+  /// Tries the first of the operations that wait for the timer of retries, if it is set.
+  @discardableResult
+  func fireRetries() -> Bool {
+    guard timers.next(where: { $0 == .asyncQueueRetry }) != nil else { return false }
+    fire(.asyncQueueRetry)
+    return true
   }
 
   // MARK: - The loop

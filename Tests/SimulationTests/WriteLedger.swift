@@ -14,6 +14,9 @@ struct WriteLedger {
     var answer: Answer?
     /// Every commit that the backend has made of it.
     var commits: [SimulatedBackend.Commit] = []
+    /// A backend without labels has refused it and has carried it out: two clients have sent it, because the first one was suspended, or counted
+    /// as dead.
+    var isAnsweredBothWays = false
     /// The cache did not take it.
     var wasRefused = false
     /// The file that held it was replaced or damaged.
@@ -43,6 +46,9 @@ struct WriteLedger {
   ///
   /// - Parameter isNew: True if it carried out the request, and did not only repeat an earlier answer.
   mutating func answered(_ number: Int, _ answer: Answer, isNew: Bool, knowsLabels: Bool) {
+    if !knowsLabels, let former = writes[number]?.answer, former.isCommit != answer.isCommit {
+      writes[number]?.isAnsweredBothWays = true
+    }
     writes[number]?.answer = answer
     if case .success(let commit) = answer, isNew { writes[number]?.commits.append(commit) }
     guard case .success = answer, isNew, var write = writes[number] else { return }
@@ -73,7 +79,7 @@ struct WriteLedger {
       if !write.mayBeLost { note("the caller of write \(number) was told that it is lost: \(error.message)") }
       return
     }
-    if write.isGivenUp { return }
+    if write.isGivenUp || write.isAnsweredBothWays { return }
     switch (write.answer, error) {
     case (.success, nil), (.failure, .some): break
     case (nil, .some): writes[number]?.wasRefused = true
@@ -103,7 +109,9 @@ struct WriteLedger {
   }
 
   func fate(of number: Int) -> Fate {
-    guard let write = writes[number], !write.isGivenUp, !write.mayBeLost else { return .open }
+    guard let write = writes[number], !write.isGivenUp, !write.mayBeLost, !write.isAnsweredBothWays else {
+      return .open
+    }
     switch write.answer {
     case .success: return .committed
     case .failure: return .refused
@@ -168,4 +176,8 @@ struct WriteLedger {
   private mutating func note(_ text: String) {
     problem = problem ?? text
   }
+}
+
+extension WriteLedger.Answer {
+  fileprivate var isCommit: Bool { if case .success = self { true } else { false } }
 }

@@ -23,6 +23,8 @@ extension SyncEngine {
         guard localStore.mayConcernOneTarget(error) else { throw error }
         failure = error
       }
+      // To store what the views show may have found that another client has the lease by now.
+      guard isPrimary else { return }
     }
     if let failure { throw failure }
   }

@@ -17,7 +17,7 @@ extension SyncEngine {
       case .emit(let action): emit(action)
       case .outboxChanges: statusWatch.outboxChanges()
       case .await(let write, let batchID, let identity): emit(waits.add(write, for: batchID, identity))
-      case .storeLater: emit(retries.append(.storeWrites, isDue: false))
+      case .storeLater: emit(retries.appendOnce(.storeWrites, isDue: false))
       case .beginLater: emit(retries.appendOnce(.beginListens, isDue: false))
       }
     }

@@ -122,6 +122,7 @@ enum RetryableOperation: Equatable {
 /// | append | attempt due | attempt due (of the first) |
 /// | append a change of the user | attempt due | in front of all but earlier changes; attempt due (of the first) |
 /// | append a probe, when the last probe was useless | timer | timer |
+/// | append a probe that is in the list | - | - |
 /// | append an operation that has just waited for another process in vain | timer | its timer goes on |
 /// | attempt succeeded | - | first removed; timer if others remain |
 /// | attempt failed | - | its kind moves to the end; timer |
@@ -131,8 +132,8 @@ enum RetryableOperation: Equatable {
 ///
 /// Due attempts are made at the end of the event that caused them. A probe only reads, so its success proves little. Until something has
 /// been stored again, the next probe waits for the timer, with growing pauses. Otherwise a cache that can be read but not written would
-/// make the client request the same data from the backend repeatedly without a pause. An operation that has waited for another process's
-/// lock would wait a second time in the same event.
+/// make the client request the same data from the backend repeatedly without a pause. One probe speaks for all failures with its cause. An
+/// operation that has waited for another process's lock would wait a second time in the same event.
 struct RetryQueue {
   private let jitter: @Sendable () -> Double
 
@@ -194,6 +195,8 @@ struct RetryQueue {
   /// - Parameter isDue: False to leave the first attempt to the timer. An operation that has waited for another process in vain would otherwise
   ///   wait a second time in the same event, and the client with it.
   mutating func append(_ operation: RetryableOperation, isDue: Bool = true) -> [SyncAction] {
+    // Another one would keep the client offline for one more pause.
+    if case .probe = operation, holds(operation) { return [] }
     if operation.lane == .users {
       // Behind the other changes, before all else.
       operations = operations.filter { $0.lane == .users } + [operation] + operations.filter { $0.lane != .users }

@@ -64,4 +64,27 @@ struct HeldWriteConflictTests {
     // It was not in the cache, so the backend is asked for it first.
     #expect(client.lookUps.map(\.keys) == [[key("rooms/b")]])
   }
+
+  @Test("the outbox goes on after one attempt that succeeds, however many have failed while the file was locked")
+  func goesOnAtOnce() throws {
+    let processes = try ConflictProcesses(
+      .mergeFields(prefersRemote: false), having: [found("rooms/a", 3, ["n": 1])])
+    let client = processes.primary
+    client.connectionError = StatusError(code: .unavailable, message: "away")
+    client.post(.connectivityChanged)
+    client.write(.set(key("rooms/a"), ["n": 2]))
+    client.write(.set(key("rooms/b"), ["n": 1]))
+    #expect(client.lookUps.map(\.keys) == [[key("rooms/b")]])
+    client.connectionError = nil
+    try processes.whileLocked(true) {
+      // Neither can the first write be marked as sent, nor the outcome of the comparison be stored.
+      client.fire(.writeStreamConnectionBackoff)
+      #expect(throws: Never.self) {
+        try client.answerLookUp(.missing(key("rooms/b"), version: version(5), readTime: version(5)))
+      }
+    }
+    #expect(client.sentBatches.isEmpty && client.writeStream == nil && client.lookUps.isEmpty)
+    client.fire(.asyncQueueRetry)
+    #expect(client.sentBatches.first?.map(\.key) == [key("rooms/a")])
+  }
 }

@@ -85,6 +85,19 @@ struct RetryQueueTests {
     #expect(queue.takeDueAttempts() == 1)
   }
 
+  @Test("one probe speaks for all failures with its cause")
+  func oneProbe() {
+    var queue = queue()
+    #expect(queue.append(.probe(.outboxFailure), isDue: false) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(queue.append(.probe(.outboxFailure), isDue: false) == [])
+    #expect(append(.probe(.snapshotFailure), to: &queue) == [])
+    _ = queue.takeDueAttempts()
+    queue.timerFired()
+    #expect(queue.takeDueAttempts() == 1)
+    _ = attempt(&queue, succeeds: true)
+    #expect(!queue.holds(.outboxFailure) && queue.holds(.snapshotFailure))
+  }
+
   @Test("an attempt that is put off waits for the timer")
   func deferred() {
     var queue = queue()

@@ -30,4 +30,26 @@ struct LostLeaseListenTests {
     a.write(.delete(key("rooms/4")))
     #expect(a.ids(listener) == ["2"])
   }
+
+  @Test("leaves nothing at the former holder of the lease, which finds out while it follows the other listeners")
+  func followed() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    let listener = b.listen(rooms)
+    b.listen(rooms, ListenOptions(source: .cache))
+    cache.deliver()
+    try a.fill(2, [], at: 10)
+    cache.deliver()
+    b.write(.set(key("rooms/1"), ["n": 1]))
+    cache.deliver()
+    try a.commit(at: 20)
+    // The view that is kept for the listener to the cache shows the write when nobody waits for the backend any more.
+    b.post(.unlisten(listener))
+    c.listen(collection("halls"))
+    a.hooks["notifyLocalViewChanges"] = { cache.takeLease(for: b) }
+    a.post(.othersChanged)
+    #expect(a.hooks.isEmpty && !a.engine.isPrimary)
+    cache.wait(2)
+    #expect(b.engine.isPrimary && b.watched == [4])
+  }
 }
