@@ -3,27 +3,32 @@ internal import HearthStore
 
 /// Conflicts: pending writes whose documents others have changed.
 extension CacheOutbox {
-  /// The documents of a write under rules for conflicts as its author sees them. Does not wait for other processes.
+  /// A write that cannot be stored yet, as its author sees it. Does not wait for other processes. Without rules for conflicts nothing is read.
   ///
   /// - Parameter author: Not the active user while a change of the user waits for the file.
-  package func documentsUnderRules(of write: LocalWrite, by author: String?) -> [DocumentKey: SeenDocument] {
-    var seen: [DocumentKey: SeenDocument] = [:]
-    for key in bases.keysUnderRules(of: write.mutations) { seen[key] = .unread }
-    guard !bases.rules.isEmpty, !seen.isEmpty || write.resubmits != nil else { return seen }
+  package func seen(_ write: LocalWrite, by author: String?) -> LocalStore.SeenWrite {
+    var seen = LocalStore.SeenWrite(mutations: write.mutations, documents: [:])
+    for key in bases.keysUnderRules(of: write.mutations) { seen.documents[key] = .unread }
+    guard !bases.rules.isEmpty, !seen.documents.isEmpty || write.resubmits != nil else { return seen }
+    if write.resubmits != nil { seen.mutations = nil }
     transactions.tables.database.waiting(atMost: .zero) {
       seen =
         (try? transactions.read("Look at documents under rules") {
           let user = try transactions.user.row(of: .user(author))
-          return try seenDocuments(try mutations(of: write, user: user), user)
+          let mutations = try mutations(of: write, user: user)
+          return LocalStore.SeenWrite(mutations: mutations, documents: try seenDocuments(mutations, user))
         }) ?? seen
     }
     return seen
   }
 
-  /// The mutations of a write, also if they are those of a refused batch that is submitted again.
+  /// The mutations of a write, also if they are those of a refused batch that is submitted again. None if that batch is gone.
   private func mutations(of write: LocalWrite, user: MutationQueue.UserRow?) throws -> [Mutation] {
     guard let batchID = write.resubmits else { return write.mutations }
-    return try user.flatMap { try rejected.batch(batchID, user: $0) }?.batch.mutations ?? []
+    guard let batch = try user.flatMap({ try rejected.batch(batchID, user: $0) })?.batch,
+      write.resubmitsIdentity == nil || write.resubmitsIdentity == batch.identity
+    else { return [] }
+    return batch.mutations
   }
 
   private func seenDocuments(

@@ -10,6 +10,19 @@ extension LocalStore {
     package var former: DocumentMap = [:]
   }
 
+  /// A write that waits in memory, as its author sees it.
+  package struct SeenWrite: Sendable {
+    /// The mutations of the write; nil if it submits a refused batch again that cannot be read.
+    package var mutations: [Mutation]?
+    /// Its documents under rules for conflicts, without the writes that wait.
+    package var documents: [DocumentKey: SeenDocument]
+
+    package init(mutations: [Mutation]?, documents: [DocumentKey: SeenDocument]) {
+      self.mutations = mutations
+      self.documents = documents
+    }
+  }
+
   /// The owner of the outbox that an operation applies to.
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.

@@ -19,7 +19,7 @@ extension SyncEngine {
       }
     }
     guard held.writes.isEmpty else {
-      held.hold(queue, of: signedInUser, seen: localStore.outbox.documentsUnderRules)
+      held.hold(queue, of: signedInUser, seen: localStore.outbox.seen)
       statusWatch.outboxChanges()
       return tryHeldCalls()
     }

@@ -40,7 +40,7 @@ extension HeldCalls {
     noteVainWait(after: error, now: now, in: localStore)
     let isBusy = localStore.isHeldByOther(error)
     guard isBusy || localStore.isBeingReplaced else { return nil }
-    hold(writes, of: owner, damagedCount: isBusy ? 0 : attempted, seen: localStore.outbox.documentsUnderRules)
+    hold(writes, of: owner, damagedCount: isBusy ? 0 : attempted, seen: localStore.outbox.seen)
     let reason = isBusy ? "for another process" : "until the cache is opened anew"
     let actions = [Action.emit(.log(.notice, "Writes wait \(reason): \(error)")), .outboxChanges]
     return isBusy ? actions + [.storeLater] : actions

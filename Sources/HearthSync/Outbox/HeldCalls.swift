@@ -5,6 +5,8 @@ internal import HearthModel
 struct HeldWrite: Sendable {
   fileprivate(set) var write: LocalWrite
   let owner: String?
+  /// The mutations of the write. Those of a refused write that is submitted again; nil if that could not be read.
+  fileprivate(set) var mutations: [Mutation]?
   /// The number of damaged files that have refused it.
   fileprivate(set) var damagedFileCount = 0
   /// The fate of the write in the file. Nil if it must be looked up before the write is stored, because its commit, or only the sync after
@@ -76,7 +78,7 @@ struct HeldCalls {
   /// - Parameter writes: The writes that an earlier engine has left.
   init(takingOver writes: [HeldWrite]) {
     self.writes = writes
-    for write in writes { documentsUnderRules[documentsIndex(of: write.owner)].takeOver(write.write) }
+    for write in writes { documentsUnderRules[documentsIndex(of: write.owner)].takeOver(write) }
     for index in writes.indices where writes[index].damagedFileCount > 0 { self.writes[index].fate = nil }
   }
 
@@ -97,17 +99,33 @@ struct HeldCalls {
 
   /// - Parameters:
   ///   - damagedCount: The number of them, from the first one on, that have just met a damaged file.
-  ///   - seen: Returns the documents of a write that are under rules for conflicts, as its author sees them without writes that wait.
+  ///   - seen: Returns a write as its author sees it.
   mutating func hold(
     _ more: [LocalWrite], of owner: String?, damagedCount: Int = 0,
-    seen: (LocalWrite, _ author: String?) -> [DocumentKey: SeenDocument]
+    seen: (LocalWrite, _ author: String?) -> LocalStore.SeenWrite
   ) {
     assert(damagedCount <= more.count, "\(damagedCount) of \(more.count) writes have met a damaged file.")
     let documents = documentsIndex(of: owner)
-    for (index, var write) in more.enumerated() {
-      let earlier = writes.lazy.filter { LocalStore.isSameUser($0.owner, owner) }.map(\.write)
-      write.seen = documentsUnderRules[documents].add(write, seen(write, owner), behind: earlier)
-      writes.append(HeldWrite(write: write, owner: owner, damagedFileCount: index < damagedCount ? 1 : 0))
+    if documentsUnderRules[documents].lacksWrites { readAgain(of: owner) { seen($0, owner) } }
+    for (index, write) in more.enumerated() {
+      let seen = seen(write, owner)
+      var held = HeldWrite(
+        write: write, owner: owner, mutations: seen.mutations, damagedFileCount: index < damagedCount ? 1 : 0)
+      let earlier = writes.lazy.filter { LocalStore.isSameUser($0.owner, owner) }
+      held.write.seen = documentsUnderRules[documents].add(held, seen.documents, behind: earlier)
+      writes.append(held)
+    }
+  }
+
+  /// Looks for the refused writes that could not be read when they were submitted again: further writes are based on them.
+  private mutating func readAgain(of owner: String?, _ seen: (LocalWrite) -> LocalStore.SeenWrite) {
+    let documents = documentsIndex(of: owner)
+    documentsUnderRules[documents].lacksWrites = false
+    for index in writes.indices
+    where writes[index].mutations == nil && LocalStore.isSameUser(writes[index].owner, owner) {
+      let seen = seen(writes[index].write)
+      writes[index].mutations = seen.mutations
+      documentsUnderRules[documents].takeOver(writes[index], seen.documents.keys)
     }
   }
 

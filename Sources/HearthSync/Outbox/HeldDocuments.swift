@@ -11,6 +11,8 @@ struct HeldDocuments {
 
   let owner: String?
   private var entries: [DocumentKey: Entry] = [:]
+  /// True if it is not known of some of the writes which documents they change.
+  var lacksWrites = false
 
   init(of owner: String?) {
     self.owner = owner
@@ -23,15 +25,16 @@ struct HeldDocuments {
   ///   - earlier: The held writes of the user before it.
   /// - Returns: The documents as its author sees them, who knows these writes.
   mutating func add(
-    _ write: LocalWrite, _ stored: [DocumentKey: SeenDocument], behind earlier: some Sequence<LocalWrite>
+    _ write: HeldWrite, _ stored: [DocumentKey: SeenDocument], behind earlier: some Sequence<HeldWrite>
   ) -> [DocumentKey: SeenDocument] {
+    if write.mutations == nil { lacksWrites = true }
     var seen = stored
     for (key, document) in stored {
       if let entry = entries[key] {
         seen[key] =
           entry.stored == document
           ? entry.changed
-          : earlier.filter { $0.seen?[key] != nil }.reduce(document) { $0.changed(by: $1, at: key) }
+          : earlier.reduce(document) { $0.changed(by: $1, at: key) }
       }
       entries[key] = Entry(stored: document, changed: (seen[key] ?? document).changed(by: write, at: key))
     }
@@ -39,21 +42,27 @@ struct HeldDocuments {
   }
 
   /// Adds a write that another engine has held.
-  mutating func takeOver(_ write: LocalWrite) {
-    for key in (write.seen ?? [:]).keys { entries[key] = Entry(stored: .unread, changed: .unread) }
+  mutating func takeOver(_ write: HeldWrite) {
+    takeOver(write, (write.write.seen ?? [:]).keys)
+  }
+
+  /// Adds a write that was not made now.
+  ///
+  /// - Parameter keys: Its documents under rules.
+  mutating func takeOver(_ write: HeldWrite, _ keys: some Sequence<DocumentKey>) {
+    if write.mutations == nil { lacksWrites = true }
+    for key in keys { entries[key] = Entry(stored: .unread, changed: .unread) }
   }
 }
 
 extension SeenDocument {
   /// As the author of a write that waits sees it after that.
-  fileprivate func changed(by write: LocalWrite, at key: DocumentKey) -> SeenDocument {
-    // The mutations of a refused write that is submitted again are in the file.
-    guard case .read(var document, let version, _) = self, write.resubmits == nil, let identity = write.identity else {
-      return .unread
-    }
+  fileprivate func changed(by held: HeldWrite, at key: DocumentKey) -> SeenDocument {
+    let mutations = held.mutations?.filter { $0.key == key } ?? []
+    guard !mutations.isEmpty else { return self }
+    guard case .read(var document, let version, _) = self, let identity = held.write.identity else { return .unread }
     let batch = MutationBatch(
-      batchID: unknownBatchID, localWriteTime: write.localWriteTime,
-      mutations: write.mutations.filter { $0.key == key })
+      batchID: unknownBatchID, localWriteTime: held.write.localWriteTime, mutations: mutations)
     guard (try? batch.applyToLocalView(&document, mutatedFields: .empty)) != nil else { return .unread }
     return .read(document, remoteVersion: version, last: .waiting(identity))
   }

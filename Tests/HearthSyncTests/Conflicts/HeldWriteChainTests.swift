@@ -153,24 +153,60 @@ struct HeldWriteChainTests {
     let start = found("rooms/a", 3, fields("n"))
     let processes = try ConflictProcesses(.mergeFields(prefersRemote: false), having: [start])
     let (client, writer) = (processes.primary, processes.writer)
-    writer.write(.set(key("rooms/a"), fields("n", "of b")))
-    processes.cache.deliver()
-    try client.breakWriteStream(StatusError(code: .permissionDenied, message: "no"))
-    processes.cache.wait(2)
-    let refused = try #require(writer.store.outbox.rejectedBatches(of: nil).first).batch
-    try processes.whileLocked(true) {
-      writer.post(
-        .writes([
-          LocalWrite(
-            id: WriteID(rawValue: 1000), mutations: [], localWriteTime: .epoch,
-            identity: BatchIdentity(high: 0, low: 1000), resubmits: refused.batchID,
-            resubmitsIdentity: refused.identity)
-        ]))
-    }
+    let again = try submission(ofRefused: .set(key("rooms/a"), fields("n", "of b")), by: processes)
+    try processes.whileLocked(true) { writer.post(.writes([again])) }
     #expect(writer.engine.heldWriteIDs.count == 1)
     client.write(.set(key("rooms/a"), fields("n", "of a")))
     processes.store()
     #expect(try processes.names(in: processes.answerAll(from: [start])) == ["n", "of a", "of b"])
+  }
+
+  /// A refused write of the process that writes, which submits it again.
+  private func submission(ofRefused mutation: Mutation, by processes: ConflictProcesses) throws -> LocalWrite {
+    processes.writer.write(mutation)
+    processes.cache.deliver()
+    try processes.primary.breakWriteStream(StatusError(code: .permissionDenied, message: "no"))
+    processes.cache.wait(2)
+    let refused = try #require(processes.writer.store.outbox.rejectedBatches(of: nil).first).batch
+    return LocalWrite(
+      id: WriteID(rawValue: 1000), mutations: [], localWriteTime: .epoch, identity: BatchIdentity(high: 0, low: 1000),
+      resubmits: refused.batchID, resubmitsIdentity: refused.identity)
+  }
+
+  @Test("nor does a write behind it, which its author based on it", arguments: policies)
+  func behindSubmittedAgain(_ policy: ConflictPolicy) throws {
+    let start = found("rooms/a", 3, fields("n"))
+    let processes = try ConflictProcesses(policy, having: [start])
+    let writer = processes.writer
+    let again = try submission(ofRefused: .set(key("rooms/a"), fields("n", "of b")), by: processes)
+    try processes.whileLocked(true) {
+      writer.post(.writes([again]))
+      writer.write(.set(key("rooms/a"), fields("n", "of b", "later")))
+    }
+    #expect(writer.engine.heldWriteIDs.count == 2)
+    processes.primary.write(.set(key("rooms/a"), fields("n", "of a")))
+    processes.store()
+    let names = try processes.names(in: processes.answerAll(from: [start]))
+    #expect(names == ["n", "of a", "of b", "later"])
+  }
+
+  @Test("the two are no conflict with each other", arguments: policies)
+  func noConflictWithSubmittedAgain(_ policy: ConflictPolicy) throws {
+    let processes = try ConflictProcesses(policy, having: [found("rooms/a", 3, fields("n"))])
+    let again = try submission(ofRefused: .set(key("rooms/a"), fields("n", "of b")), by: processes)
+    try processes.whileLocked(true) {
+      processes.writer.post(.writes([again]))
+      processes.writer.write(.set(key("rooms/a"), fields("n", "later")))
+    }
+    processes.store()
+    for time in Int64(5)..<7 {
+      #expect(processes.primary.lookUps.isEmpty)
+      #expect(
+        processes.primary.sentBatches.first?.map(\.precondition) == [.updateTime(version(time == 5 ? 3 : 5))])
+      try processes.primary.commit(at: time)
+      processes.cache.deliver()
+    }
+    #expect(processes.primary.sentBatches.isEmpty && processes.primary.lookUps.isEmpty)
   }
 
   @Test("a write behind two others is based on what its author saw of others' changes")

@@ -21,8 +21,13 @@ struct HeldCallsTests {
 
   private func held(_ numbers: ClosedRange<Int>, of owner: String? = nil, damagedCount: Int = 0) -> HeldCalls {
     var held = HeldCalls()
-    held.hold(numbers.map { write($0) }, of: owner, damagedCount: damagedCount) { _, _ in [:] }
+    held.hold(numbers.map { write($0) }, of: owner, damagedCount: damagedCount, seen: Self.seen)
     return held
+  }
+
+  /// Nothing is under rules for conflicts.
+  private static func seen(_ write: LocalWrite, by author: String?) -> LocalStore.SeenWrite {
+    LocalStore.SeenWrite(mutations: write.mutations, documents: [:])
   }
 
   private func ids(_ writes: [HeldWrite]) -> [Int] { writes.map(\.write.id.rawValue) }
@@ -30,7 +35,7 @@ struct HeldCallsTests {
   @Test("writes are stored in order, those of one user together")
   func groups() {
     var held = held(1...2, of: "a")
-    held.hold([write(3)], of: "b") { _, _ in [:] }
+    held.hold([write(3)], of: "b", seen: Self.seen)
     #expect(ids(held.nextGroup) == [1, 2])
     held.groupStored()
     #expect(ids(held.nextGroup) == [3])
@@ -41,7 +46,7 @@ struct HeldCallsTests {
   @Test("users whose names differ only in their bytes are two")
   func equivalentNames() {
     var held = held(1...1, of: "caf\u{E9}")
-    held.hold([write(2)], of: "cafe\u{301}") { _, _ in [:] }
+    held.hold([write(2)], of: "cafe\u{301}", seen: Self.seen)
     #expect(ids(held.nextGroup) == [1])
   }
 
@@ -67,7 +72,7 @@ struct HeldCallsTests {
     #expect(ids(held.nextGroup) == [1])
     held.groupStored()
     #expect(held.groupFailed(.write) == .giveUp(write(2)))
-    held.hold([write(4)], of: nil) { _, _ in [:] }
+    held.hold([write(4)], of: nil, seen: Self.seen)
     #expect(ids(held.nextGroup) == [3])
     held.groupStored()
     #expect(ids(held.nextGroup) == [4])
@@ -113,7 +118,7 @@ struct HeldCallsTests {
   @Test("writes that have met damage are looked up in the next file, and wait no more if it has them")
   func lookUp() {
     var former = held(1...3, damagedCount: 3)
-    former.hold([write(4)], of: nil) { _, _ in [:] }
+    former.hold([write(4)], of: nil, seen: Self.seen)
     #expect(former.identitiesToLookUp.isEmpty)
     var held = HeldCalls(takingOver: former.writes)
     #expect(held.identitiesToLookUp == [identity(1), identity(2), identity(3)])
@@ -135,7 +140,7 @@ struct HeldCallsTests {
   @Test("a write that repeats a refused batch gets the identity of that, or waits no more if it is gone")
   func identify() {
     var held = HeldCalls()
-    held.hold([write(1, resubmits: 5), write(2, resubmits: 6), write(3)], of: "a") { _, _ in [:] }
+    held.hold([write(1, resubmits: 5), write(2, resubmits: 6), write(3)], of: "a", seen: Self.seen)
     let lost = held.identify { batchID, owner in
       #expect(owner == "a")
       return batchID == 5 ? .some(identity(9)) : nil
